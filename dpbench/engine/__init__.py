@@ -1,0 +1,1 @@
+"""Running schedules on MPI: the only package that imports mpi4py."""

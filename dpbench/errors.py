@@ -1,0 +1,36 @@
+"""Exit codes and the errors that carry them. A user's mistake is one of these, never a traceback."""
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """What the exit code of every rank means."""
+
+    OK = 0  #: at least one row measured, none wrong
+    WRONG = 1  #: a wrong result
+    USAGE = 2  #: the command line asks for something that makes no sense
+    ENVIRONMENT = 3  #: launcher, MPI, GPU, memory or output path cannot do what was asked
+    FAILED = 4  #: a rank failed or stalled
+    STRICT = 5  #: only with --strict: a warning or a skipped row
+
+
+class DpbenchError(Exception):
+    """A condition with a message for the user and an exit code; shown once, by one rank."""
+
+    code = Exit.FAILED
+
+
+class UsageError(DpbenchError):
+    """An option's value is malformed or impossible; the message names option, value and what is allowed."""
+
+    code = Exit.USAGE
+
+
+class PlatformError(DpbenchError):
+    """The environment cannot do what was asked; the message names the fact and the remedy."""
+
+    code = Exit.ENVIRONMENT
+
+
+class Unsuitable(Exception):  # noqa: N818 - a reason to skip a row, not an error
+    """A strategy cannot run here (too few ranks, no such datatype); its row is `skipped` with this reason."""

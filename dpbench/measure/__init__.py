@@ -1,0 +1,1 @@
+"""What is measured and how: the plan, the synthetic gradient, the timed loop, the statistics, the checks."""

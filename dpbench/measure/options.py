@@ -1,0 +1,29 @@
+"""What the user asked for, converted and checked: everything that `dpbench run` was told."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of a run. Sizes in bytes, times in seconds."""
+
+    command: str  #: as typed, for the records
+    strategies: tuple[str, ...] = ("ps", "sharded-ps", "ring", "mpi")
+    sizes: tuple[int, ...] = ()  #: bytes, ascending, distinct, multiples of the dtype's size
+    notes: tuple[str, ...] = field(default=())  #: what was adjusted and the user should read ("rounded down")
+    dtype: str = "float32"
+    device: str = "cpu"
+    iters: int | None = None  #: exactly so many samples, else the stopping rule
+    warmup: int | None = None  #: exactly so many warm-ups, else the default rule
+    max_time: float = 2.0  #: seconds of sampling per case
+    check: bool = True
+    servers: int | None = None
+    dedicated: bool = False
+    slices: int | None = None  #: None is `auto`
+    window: int | None = None
+    server_buffer: int = 64 * 2**20
+    csv: str | None = None  #: a path, or "-" for stdout
+    force: bool = False
+    append: bool = False
+    seed: int = 1
+    quiet: bool = False

@@ -1,0 +1,1 @@
+"""Results as frozen records, and the files they are kept in."""

@@ -1,0 +1,59 @@
+"""The vocabulary of a schedule: a rank's rounds of sends, receives and local work.
+
+A range `[lo, hi)` counts elements of the whole gradient. Exchanges are out of place: `input` (the rank's own
+gradient) is only read, `output` receives the sum.
+
+A round begins when the one before it is complete. All of its transfers are under way together; its local work
+follows them. Receives of one round into the same range are served as they arrive: the n-th arrival gets the
+n-th listed operation, whoever it came from, so `first, add, add` never waits for a particular peer.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+Buffer = Literal["input", "output"]
+Op = Literal["replace", "add", "first"]
+"""What a receive does: `replace`: output = received; `add`: output += received; `first`: output = input + received."""
+
+
+class Send(NamedTuple):
+    """Elements `[lo, hi)` of `buffer` go to rank `peer`."""
+
+    peer: int
+    buffer: Buffer
+    lo: int
+    hi: int
+
+
+class Recv(NamedTuple):
+    """Elements `[lo, hi)` of the output come from rank `peer` and are combined by `op`."""
+
+    peer: int
+    lo: int
+    hi: int
+    op: Op
+
+
+class Copy(NamedTuple):
+    """Local work: output[lo:hi] = input[lo:hi]."""
+
+    lo: int
+    hi: int
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One round of one rank: transfers that are under way together, then local work."""
+
+    phase: str
+    sends: tuple[Send, ...] = ()
+    recvs: tuple[Recv, ...] = ()
+    local: tuple[Copy, ...] = ()
+
+
+def round_of(
+    phase: str, sends: Iterable[Send] = (), recvs: Iterable[Recv] = (), local: Iterable[Copy] = ()
+) -> Round:
+    """Return a round from any iterables, so that a strategy can write comprehensions."""
+    return Round(phase, tuple(sends), tuple(recvs), tuple(local))

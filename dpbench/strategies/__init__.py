@@ -1,0 +1,1 @@
+"""The strategies, one file each. Whatever module lies in this folder is found; see `registry`."""

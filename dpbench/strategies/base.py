@@ -1,0 +1,66 @@
+"""What a strategy is: roles for the ranks, and rounds (or a library call) for one rank."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+from dpbench.schedule.round import Round
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Who works (has a gradient, gets the sum) and who serves (aggregates), of `ranks` ranks."""
+
+    ranks: int
+    workers: range
+    servers: range = range(0)
+
+    @property
+    def dedicated(self) -> bool:
+        """Whether some server is not a worker."""
+        return len(self.workers) < self.ranks
+
+
+class Strategy(ABC):
+    """A way to leave the sum of all workers' gradients on every worker."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]  #: one line for `dpbench list`
+
+    def roles(self, ranks: int, servers: int | None = None, dedicated: bool = False) -> Roles:
+        """Return the roles of `ranks` ranks; `servers` and `dedicated` as asked for, ignored where they mean nothing.
+
+        Raises Unsuitable where the strategy cannot run on so few ranks.
+        """
+        return Roles(ranks, workers=range(ranks))
+
+
+class Scheduled(Strategy):
+    """A strategy that describes its rounds; the engine runs them."""
+
+    @abstractmethod
+    def rounds(self, rank: int, roles: Roles, lo: int, hi: int) -> Iterator[Round]:
+        """Yield the rounds of `rank` for elements `[lo, hi)`: the whole gradient, or one slice of it."""
+
+    @abstractmethod
+    def pieces(self, roles: Roles) -> int:
+        """Return how many messages one slice is cut into on its way: the slice rule keeps these large enough."""
+
+
+class Library(Strategy):
+    """A strategy that is one call of a communication library: it has no schedule, it only knows how to run."""
+
+    @abstractmethod
+    def prepare(self, calls: "LibraryCalls", output: Any, dtype: str) -> Callable[[], None]:
+        """Return a call that replaces `output` (a device array that holds the rank's gradient) by the sum.
+
+        Raises Unsuitable where the library cannot do the dtype.
+        """
+
+
+class LibraryCalls(Protocol):
+    """The library calls that the engine offers to `Library` strategies."""
+
+    def allreduce_in_place(self, output: Any, dtype: str) -> Callable[[], None]:
+        """Return a call of MPI_Allreduce(MPI_IN_PLACE, output, SUM)."""

@@ -1,0 +1,42 @@
+"""Ring all-reduce: no master; a reduce-scatter, then an all-gather, between neighbours only."""
+
+from collections.abc import Iterator
+
+from dpbench.schedule.partition import part
+from dpbench.schedule.round import Copy, Recv, Round, Send, round_of
+from dpbench.strategies.base import Roles, Scheduled
+
+
+class Ring(Scheduled):
+    """N-1 steps that each add one chunk, then N-1 steps that each pass one finished chunk on."""
+
+    name = "ring"
+    summary = "ring all-reduce: reduce-scatter, then all-gather, N-1 steps each between neighbours"
+
+    def pieces(self, roles: Roles) -> int:
+        """Return the number of chunks: one for each rank."""
+        return roles.ranks
+
+    def rounds(self, rank: int, roles: Roles, lo: int, hi: int) -> Iterator[Round]:
+        """In step s rank r passes on chunk r-s, which then holds the gradients of s+1 ranks; chunk r+1 ends here."""
+        ranks = roles.ranks
+        left, right = (rank - 1) % ranks, (rank + 1) % ranks
+
+        def chunk(index: int) -> tuple[int, int]:
+            return part(lo, hi, ranks, index % ranks)
+
+        if ranks == 1:
+            yield round_of("reduce-scatter", local=[Copy(lo, hi)])
+        for step in range(ranks - 1):
+            source = "output" if step else "input"
+            yield round_of(
+                "reduce-scatter",
+                sends=[Send(right, source, *chunk(rank - step))],
+                recvs=[Recv(left, *chunk(rank - step - 1), "first")],
+            )
+        for step in range(ranks - 1):
+            yield round_of(
+                "all-gather",
+                sends=[Send(right, "output", *chunk(rank + 1 - step))],
+                recvs=[Recv(left, *chunk(rank - step), "replace")],
+            )

@@ -1,0 +1,57 @@
+"""Sharded parameter server: each server owns one shard of the parameters, so the load spreads over their ports."""
+
+from collections.abc import Iterator
+
+from dpbench.errors import Unsuitable
+from dpbench.schedule.partition import part
+from dpbench.schedule.round import Copy, Op, Recv, Round, Send, round_of
+from dpbench.strategies.base import Roles, Scheduled
+
+
+class ShardedPS(Scheduled):
+    """Workers push each shard of their gradient to its server and pull the sum of it from there."""
+
+    name = "sharded-ps"
+    summary = "sharded parameter server: every rank (or K of them) aggregates one shard"
+
+    def roles(self, ranks: int, servers: int | None = None, dedicated: bool = False) -> Roles:
+        """Every rank serves and works; with `servers` the first K serve; dedicated servers (ranks // 2) do not work."""
+        if dedicated and ranks < 2:
+            raise Unsuitable("dedicated servers need at least 2 ranks, one to serve and one to work")
+        count = servers or (max(1, ranks // 2) if dedicated else ranks)
+        return Roles(ranks, workers=range(count if dedicated else 0, ranks), servers=range(count))
+
+    def pieces(self, roles: Roles) -> int:
+        """Return the number of shards: one for each server."""
+        return len(roles.servers)
+
+    def rounds(self, rank: int, roles: Roles, lo: int, hi: int) -> Iterator[Round]:
+        """Push: gradients fan in to the servers, each adds them as they arrive. Pull: the sums fan out."""
+        shards = {server: part(lo, hi, len(roles.servers), index) for index, server in enumerate(roles.servers)}
+        # Rank r starts with peer r+1 and is served by r-1 first: no two ranks start at the same port.
+        servers = after(rank, roles.servers, roles.ranks) if rank in roles.workers else []
+        workers = before(rank, roles.workers, roles.ranks) if rank in roles.servers else []
+        own = shards.get(rank, (lo, lo))
+        first: Op = "first" if rank in roles.workers else "replace"
+        alone = rank in roles.servers and not workers
+        yield round_of(
+            "push",
+            sends=[Send(server, "input", *shards[server]) for server in servers],
+            recvs=[Recv(worker, *own, "add" if index else first) for index, worker in enumerate(workers)],
+            local=[Copy(*own)] if alone else [],
+        )
+        yield round_of(
+            "pull",
+            sends=[Send(worker, "output", *own) for worker in reversed(workers)],
+            recvs=[Recv(server, *shards[server], "replace") for server in reversed(servers)],
+        )
+
+
+def after(rank: int, peers: range, ranks: int) -> list[int]:
+    """Return `peers` without `rank`, in ring order from rank+1 on."""
+    return sorted((peer for peer in peers if peer != rank), key=lambda peer: (peer - rank) % ranks)
+
+
+def before(rank: int, peers: range, ranks: int) -> list[int]:
+    """Return `peers` without `rank`, in ring order from rank-1 backwards."""
+    return after(rank, peers, ranks)[::-1]
