@@ -1,0 +1,74 @@
+"""Something that leaves the sum on every worker, ready to run: a compiled schedule or a library call."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, Protocol
+
+from dpbench.engine.compile import Compiler
+from dpbench.engine.steps import Step, run_lane
+from dpbench.engine.wire import Wire
+
+Idle = Callable[[], None]
+
+
+class Exchange(Protocol):
+    """One (strategy, size) of this rank, compiled."""
+
+    restore: Callable[[], Any] | None  #: to be called before each run, outside the timed region
+
+    @property
+    def run(self) -> Callable[[], None]:
+        """The exchange itself: the timed path."""
+
+    def close(self) -> None:
+        """Give back what it holds."""
+
+
+class ScheduleExchange:
+    """A compiled schedule."""
+
+    restore = None
+
+    def __init__(self, lanes: list[list[Step]], wire: Wire, idle: Idle | None, compiler: Compiler | None = None):
+        self.wire = wire
+        self.requests = compiler.requests if compiler else []
+        runners = [partial(run_lane, steps, wire) for steps in lanes]
+        if len(runners) == 1:
+            self.run = partial(run_alone, runners[0], idle)
+        else:
+            self.run = partial(run_together, runners, idle)
+
+    def close(self) -> None:
+        """Free the persistent requests."""
+        self.wire.free(self.requests)
+        self.requests = []
+
+
+class LibraryExchange:
+    """A library call that works in place: the input is restored before each run."""
+
+    def __init__(self, run: Callable[[], None], restore: Callable[[], Any]) -> None:
+        self.run = run
+        self.restore: Callable[[], Any] | None = restore
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def run_alone(lane: Callable[[], Iterator[None]], idle: Idle | None) -> None:
+    """Run the only lane; while it waits let others have the core, where ranks share cores."""
+    if idle is None:
+        for _ in lane():
+            pass
+    else:
+        for _ in lane():
+            idle()
+
+
+def run_together(lanes: list[Callable[[], Iterator[None]]], idle: Idle | None) -> None:
+    """Run lanes in turn, the lowest unfinished slice first."""
+    running = [lane() for lane in lanes]
+    while running:
+        running = [lane for lane in running if next(lane, True) is None]
+        if idle is not None:
+            idle()

@@ -1,0 +1,88 @@
+"""What a lane runs: steps, each a round that was made ready, and the loops that run them.
+
+A lane is a generator that yields whenever it has nothing to do but wait, so several lanes take turns in one
+thread and one slice is added while another one's bytes travel.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from dpbench.engine.wire import Start, Wire
+
+Call = Callable[[], Any]
+
+
+class Transfer(NamedTuple):
+    """One message: how it is started, and what to do when it is complete."""
+
+    start: Start
+    done: Call | None = None
+    request: Any = None  #: the persistent request, if it has one
+
+
+class Step(NamedTuple):
+    """One round. Either a burst (all messages start together, the calls follow) or chains of messages.
+
+    A chain's next message starts when the one before it is complete and dealt with: that is how a server's
+    staging memory and the number of requests to test stay bounded however many peers there are.
+    """
+
+    requests: list[Any]  #: a burst's persistent requests
+    starts: list[Start]  #: a burst's messages where requests are made anew
+    chains: list[list[Transfer]]
+    after: list[Call]  #: what follows when all messages are complete
+
+
+class Pool:
+    """Receives into one range: the n-th arrival gets the n-th operation, from whichever staging slot it came."""
+
+    def __init__(self, calls: list[list[Call]]) -> None:
+        self.calls = calls  #: by order of arrival, then by slot
+        self.arrived = 0
+
+    def arrive(self, slot: int) -> None:
+        """Apply the operation that is next to what lies in `slot`."""
+        call = self.calls[self.arrived][slot]
+        self.arrived = (self.arrived + 1) % len(self.calls)
+        call()
+
+
+def run_lane(steps: list[Step], wire: Wire) -> Iterator[None]:
+    """Run a lane's steps one after the other; yield while waiting."""
+    startall, testall = wire.startall, wire.testall
+    for requests, starts, chains, after in steps:
+        if requests:
+            startall(requests)
+            while not testall(requests):
+                yield
+        elif starts:
+            begun = [start() for start in starts]
+            while not testall(begun):
+                yield
+        elif chains:
+            yield from run_chains(chains, wire.testsome)
+        for call in after:
+            call()
+
+
+def run_chains(chains: list[list[Transfer]], testsome: Callable[[list[Any]], list[int] | None]) -> Iterator[None]:
+    """Run chains of messages side by side; deal with each message as it completes; yield while waiting."""
+    queues = [iter(chain) for chain in chains]
+    current = [next(queue) for queue in queues]
+    requests = [transfer.start() for transfer in current]
+    unfinished = len(chains)
+    while unfinished:
+        completed = testsome(requests)
+        if not completed:
+            yield
+            continue
+        for index in completed:
+            done = current[index].done
+            if done is not None:
+                done()
+            following = next(queues[index], None)
+            if following is None:
+                unfinished -= 1
+            else:
+                current[index] = following
+                requests[index] = following.start()

@@ -1,0 +1,87 @@
+"""The job as one rank sees it: who is where, and the collective calls that are not measured."""
+
+import os
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dpbench.engine.mpi import MPI
+
+THREAD_LEVELS = {
+    MPI.THREAD_SINGLE: "single",
+    MPI.THREAD_FUNNELED: "funneled",
+    MPI.THREAD_SERIALIZED: "serialized",
+    MPI.THREAD_MULTIPLE: "multiple",
+}
+
+
+class World:
+    """All ranks of the job. Every method that communicates is collective."""
+
+    def __init__(self) -> None:
+        self.comm = MPI.COMM_WORLD.Dup()  # for agreement
+        self.exchange_comm = MPI.COMM_WORLD.Dup()  # for what is measured, so that nothing can be confused
+        self.rank: int = self.comm.rank
+        self.size: int = self.comm.size
+        node = self.comm.Split_type(MPI.COMM_TYPE_SHARED)
+        cores = len(set().union(*node.allgather(allowed_cores())))
+        self.leaders: list[int] = self.comm.allgather(node.bcast(self.rank))  # per rank: first rank of its node
+        crowded_here = node.size > cores
+        self.crowded: bool = any(self.comm.allgather(crowded_here))  #: some node has more ranks than cores
+        self.idle: Callable[[], None] | None = os.sched_yield if crowded_here else None
+        node.Free()
+
+    @cached_property
+    def library(self) -> str:
+        """The MPI library's name and version, short: `MPICH 5.0.2`."""
+        text = MPI.Get_library_version().rstrip("\0").splitlines()[0]
+        if text.startswith("MPICH Version"):
+            return "MPICH " + text.split(":", 1)[1].split()[0]
+        return text.split(",")[0].replace("v", "", 1) if text.startswith("Open MPI") else text[:60].strip()
+
+    @property
+    def thread_level(self) -> str:
+        """The thread level that MPI gave."""
+        return THREAD_LEVELS[MPI.Query_thread()]
+
+    @property
+    def nodes(self) -> int:
+        """The number of nodes: groups of ranks that share memory."""
+        return len(set(self.leaders))
+
+    def barrier(self) -> None:
+        """Return when every rank has called it; let others run meanwhile where ranks share cores."""
+        if not self.crowded:
+            self.comm.Barrier()
+            return
+        request = self.comm.Ibarrier()
+        while not request.Test():
+            os.sched_yield()
+
+    def from_root(self, value: Any) -> Any:
+        """Return rank 0's value on every rank."""
+        return self.comm.bcast(value)
+
+    def gather(self, value: Any) -> list[Any]:
+        """Return every rank's value on every rank, in rank order."""
+        return self.comm.allgather(value)
+
+    def sum(self, value: int) -> int:
+        """Return the sum over ranks on every rank."""
+        return int(self.comm.allreduce(value))
+
+    def maxima(self, values: list[int]) -> list[int]:
+        """Return, on every rank, the elementwise maximum over ranks of equally long lists."""
+        mine = np.array(values, dtype=np.int64)
+        most = np.empty_like(mine)
+        self.comm.Allreduce(mine, most, op=MPI.MAX)
+        return [int(value) for value in most]
+
+
+def allowed_cores() -> set[int]:
+    """Return the cores that this process may run on, by number."""
+    if hasattr(os, "sched_getaffinity"):
+        return os.sched_getaffinity(0)
+    return set(range(os.cpu_count() or 1))
