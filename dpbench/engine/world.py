@@ -1,6 +1,7 @@
 """The job as one rank sees it: who is where, and the collective calls that are not measured."""
 
 import os
+import platform
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -32,6 +33,8 @@ class World:
         self.crowded: bool = any(self.comm.allgather(crowded_here))  #: some node has more ranks than cores
         self.idle: Callable[[], None] | None = os.sched_yield if crowded_here else None
         node.Free()
+        names: list[str] = self.comm.allgather(platform.node())
+        self.hosts = tuple(names[leader] for leader in sorted(set(self.leaders)))  #: one name per node
 
     @cached_property
     def library(self) -> str:

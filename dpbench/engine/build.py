@@ -1,0 +1,56 @@
+"""From a strategy and its buffers to something that runs."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from dpbench.devices.base import Device
+from dpbench.engine.calls import Calls
+from dpbench.engine.compile import Buffers, Compiler
+from dpbench.engine.exchange import Exchange, LibraryExchange, ScheduleExchange
+from dpbench.engine.survey import Cut
+from dpbench.engine.wire import Wire
+from dpbench.engine.world import World
+from dpbench.schedule.partition import part
+from dpbench.schedule.round import Round
+from dpbench.strategies.base import Library, Roles, Scheduled, Strategy
+
+
+class Shape(NamedTuple):
+    """How the gradient is laid out and cut."""
+
+    dtype: str
+    itemsize: int
+    count: int
+    slices: int
+    window: int
+    server_buffer: int
+
+
+class Engine:
+    """Builds exchanges for one rank, on communicators of their own."""
+
+    def __init__(self, world: World, device: Device) -> None:
+        self.rank = world.rank
+        self.device = device
+        self.idle = world.idle
+        self.wire = Wire(world.exchange_comm)
+        self.calls = Calls(world.exchange_comm, device)
+
+    def build(self, strategy: Strategy, roles: Roles, shape: Shape, buffers: Buffers) -> Exchange:
+        """Return the exchange of this rank, compiled. Raises Unsuitable where it cannot be had."""
+        if isinstance(strategy, Library):
+            run = strategy.prepare(self.calls, buffers.output, shape.dtype)
+            return LibraryExchange(run, self.device.copier(buffers.input, buffers.output))
+        assert isinstance(strategy, Scheduled)
+        cut = Cut(shape.itemsize, shape.window, shape.server_buffer)
+        compiler = Compiler(self.wire, self.device, buffers, shape.dtype, cut)
+        lanes = compiler.lanes(lambda index: self.rounds(strategy, roles, shape, index), shape.slices)
+        return ScheduleExchange(lanes, self.wire, self.idle, compiler)
+
+    def rounds(self, strategy: Scheduled, roles: Roles, shape: Shape, index: int) -> Iterator[Round]:
+        """Return this rank's rounds for slice `index`."""
+        return strategy.rounds(self.rank, roles, *part(0, shape.count, shape.slices, index))
+
+    def nothing(self) -> Exchange:
+        """Return an exchange of nothing: what the harness itself takes."""
+        return ScheduleExchange([[]], self.wire, self.idle)

@@ -1,0 +1,47 @@
+"""What one rank finds out and all ranks must act on."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from dpbench.engine.world import World
+from dpbench.errors import DpbenchError, Unsuitable
+
+T = TypeVar("T")
+
+
+class SaidByRoot(DpbenchError):
+    """An error that rank 0 reports; the other ranks only leave with its exit code."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__("")
+        self.code = code  # type: ignore[assignment]
+
+
+def on_root(world: World, action: Callable[[], T]) -> T:
+    """Return on every rank what `action` returns on rank 0; if it raises a DpbenchError, every rank raises."""
+    result: T | None = None
+    error: DpbenchError | None = None
+    if world.rank == 0:
+        try:
+            result = action()
+        except DpbenchError as caught:
+            error = caught
+    code, result = world.from_root((error.code if error else None, result))
+    if code is not None:
+        raise error or SaidByRoot(code)
+    return result  # type: ignore[return-value]  # it is rank 0's
+
+
+def all_or_none(world: World, action: Callable[[], T]) -> T:
+    """Return what `action` returns on this rank, if it works on every rank; else raise Unsuitable on all."""
+    result: T | None = None
+    reason: str | None = None
+    try:
+        result = action()
+    except Unsuitable as caught:
+        reason = str(caught)
+    reasons = [(rank, each) for rank, each in enumerate(world.gather(reason)) if each is not None]
+    if reasons:
+        rank, text = reasons[0]
+        raise Unsuitable(text if len(reasons) == world.size else f"rank {rank}: {text}")
+    return result  # type: ignore[return-value]  # no rank has a reason, so it was set

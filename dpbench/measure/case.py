@@ -1,0 +1,47 @@
+"""One case under way: what it exchanges, what it should leave behind, and the samples so far."""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any, NamedTuple
+
+from dpbench.engine.exchange import Exchange
+from dpbench.measure.plan import Plan
+
+Ranges = list[tuple[int, int]]
+
+
+class Ports(NamedTuple):
+    """The bytes of one exchange as counted from the schedules of all ranks."""
+
+    total: int  #: sent by all ranks together
+    busiest_rank: int
+    busiest_rank_bytes: int  #: through the busier direction of that rank's port
+
+
+@dataclass
+class Case:
+    """One strategy at one size, on this rank."""
+
+    plan: Plan
+    started_at: str
+    exchange: Exchange | None = None  #: None when it is skipped
+    expected: Any = None  #: the table of the sum, on the device
+    holds: Ranges = field(default_factory=list)  #: where the sum must stand in this rank's output
+    ports: Ports | None = None  #: None for library calls, which do not tell
+    samples: list[float] = field(default_factory=list)  #: seconds; maximum over ranks, per iteration
+    elapsed: float = 0.0  #: seconds on rank 0 that the samples took, with all that belongs to them
+    warmups: int = 0
+    wrong: int | None = None  #: elements, over all ranks; None without a check
+    stop_reason: str | None = None
+    finished_at: str = ""
+    reason: str | None = None  #: why it was skipped
+
+    def finish(self, stop_reason: str | None = None) -> None:
+        """Note that nothing more will be measured."""
+        self.stop_reason = stop_reason
+        self.finished_at = now()
+
+
+def now() -> str:
+    """Return the time of day: UTC, ISO 8601."""
+    return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")

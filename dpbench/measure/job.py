@@ -1,0 +1,69 @@
+"""A whole run: start MPI, plan, measure size by size, hand the rows on as soon as a size is done."""
+
+import uuid
+from collections.abc import Callable
+
+from dpbench import __version__
+from dpbench.devices.cpu import NumpyDevice
+from dpbench.engine.world import World
+from dpbench.errors import Exit
+from dpbench.measure.agree import on_root
+from dpbench.measure.bench import Bench
+from dpbench.measure.case import Case, now
+from dpbench.measure.options import Options
+from dpbench.measure.output import Output, RootOutput
+from dpbench.measure.plan import make_plan
+from dpbench.measure.rows import make_row
+from dpbench.results.facts import RunFacts
+from dpbench.units import format_size
+
+
+def run(options: Options, open_output: Callable[[], Output]) -> Exit:
+    """Measure what `options` ask for and return the exit code, the same on every rank.
+
+    Raises a DpbenchError, on every rank, where that cannot be done; only rank 0's has a message.
+    """
+    world = World()
+    blocks = on_root(world, lambda: make_plan(options, world.size))
+    output = RootOutput(world, open_output)
+    bench = Bench(world, NumpyDevice(), options, output.say)
+    facts = gather_facts(world, options, bench.floor())
+    output.begin(facts, sum(map(len, blocks)))
+    codes = []
+    for plans in blocks:
+        size = format_size(plans[0].bytes)
+        cases = bench.measure(plans, lambda name, size=size: output.step(f"{name} {size}"))
+        output.size([make_row(case, options, facts) for case in cases])
+        codes += map(verdict, cases)
+    output.end()
+    return Exit.WRONG if Exit.WRONG in codes else Exit.OK if Exit.OK in codes else Exit.ENVIRONMENT
+
+
+def verdict(case: Case) -> Exit | None:
+    """Return what a case means for the exit code; None for one that was skipped."""
+    if case.exchange is None:
+        return None
+    return Exit.WRONG if case.wrong else Exit.OK
+
+
+def gather_facts(world: World, options: Options, floor_s: float) -> RunFacts:
+    """Return the facts of the run, the same on every rank."""
+    facts = RunFacts(
+        run_id=uuid.uuid4().hex[:12],
+        version=__version__,
+        command=options.command,
+        started_at=now(),
+        mpi_library=world.library,
+        thread_level=world.thread_level,
+        ranks=world.size,
+        hosts=world.hosts,
+        crowded=world.crowded,
+        scope="network" if world.nodes > 1 else "host-memory",
+        device=options.device,
+        dtype=options.dtype,
+        seed=options.seed,
+        floor_s=floor_s,
+        notes=options.notes,
+    )
+    shared: RunFacts = world.from_root(facts)
+    return shared

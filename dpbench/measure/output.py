@@ -1,0 +1,63 @@
+"""Where results go while the run is under way."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from dpbench.engine.world import World
+from dpbench.measure.agree import on_root
+from dpbench.results.facts import RunFacts
+from dpbench.results.record import Row
+
+
+class Output(Protocol):
+    """What takes the results, on rank 0. A DpbenchError that it raises ends the run on every rank."""
+
+    def begin(self, facts: RunFacts, cases: int) -> None:
+        """Take the facts before the first measurement; so many cases follow."""
+
+    def step(self, label: str) -> None:
+        """Take notice that the next case is under way."""
+
+    def say(self, text: str) -> None:
+        """Pass a message on to whoever waits."""
+
+    def size(self, rows: Sequence[Row]) -> None:
+        """Take the rows of a size: they are safe when it returns."""
+
+    def end(self) -> None:
+        """Take notice that all is measured."""
+
+
+class RootOutput:
+    """Rank 0's output for all ranks to call: what goes wrong there stops everybody."""
+
+    def __init__(self, world: World, open_output: Callable[[], Output]) -> None:
+        self.world = world
+        self.output: Output | None = None
+
+        def opened() -> None:
+            self.output = open_output()
+
+        on_root(world, opened)
+
+    def begin(self, facts: RunFacts, cases: int) -> None:
+        """Collective."""
+        on_root(self.world, lambda: self.output.begin(facts, cases) if self.output else None)
+
+    def size(self, rows: Sequence[Row]) -> None:
+        """Collective."""
+        on_root(self.world, lambda: self.output.size(rows) if self.output else None)
+
+    def end(self) -> None:
+        """Collective."""
+        on_root(self.world, lambda: self.output.end() if self.output else None)
+
+    def step(self, label: str) -> None:
+        """Not collective."""
+        if self.output:
+            self.output.step(label)
+
+    def say(self, text: str) -> None:
+        """Not collective."""
+        if self.output:
+            self.output.say(text)

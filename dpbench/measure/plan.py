@@ -1,0 +1,59 @@
+"""From options to cases: every row of the run is known, and checked, before anything is allocated."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dpbench.dtypes import DTYPES
+from dpbench.engine.slicing import slicing
+from dpbench.errors import Unsuitable, UsageError
+from dpbench.measure.options import Options
+from dpbench.strategies.base import Roles, Scheduled
+from dpbench.strategies.registry import strategies
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One case: a strategy at a size. Without `roles` it is skipped, for the reason given."""
+
+    strategy: str
+    bytes: int
+    count: int  #: elements
+    roles: Roles | None
+    slices: int | None = None  #: None where there is no schedule to slice
+    window: int | None = None
+    reason: str | None = None
+
+
+def make_plan(options: Options, ranks: int) -> list[list[Plan]]:
+    """Return the cases, size by size. Raises UsageError where the options do not suit the number of ranks."""
+    check_servers(options, ranks)
+    return [[plan_case(options, name, size, ranks) for name in options.strategies] for size in options.sizes]
+
+
+def check_servers(options: Options, ranks: int) -> None:
+    """Raise UsageError if there cannot be so many servers."""
+    most = ranks - options.dedicated
+    if most < 1:
+        raise UsageError("--dedicated-servers needs at least 2 ranks, one to serve and one to work; start more")
+    if (options.servers or 0) > most:
+        others = ", one less than the ranks because they do not work" if options.dedicated else " as there are ranks"
+        raise UsageError(f"--servers {options.servers} is too many: at most {most}{others}")
+
+
+def plan_case(options: Options, name: str, size: int, ranks: int) -> Plan:
+    """Return the case of strategy `name` at `size` bytes."""
+    strategy = strategies()[name]
+    count = size // DTYPES[options.dtype].itemsize
+    try:
+        roles = strategy.roles(ranks, options.servers, options.dedicated)
+    except Unsuitable as reason:
+        return Plan(name, size, count, None, reason=str(reason))
+    if not isinstance(strategy, Scheduled):
+        return Plan(name, size, count, roles)
+    slices, window = slicing(size, strategy.pieces(roles), options.slices, options.window)
+    return Plan(name, size, count, roles, slices, window)
+
+
+def flat(plans: list[list[Plan]]) -> Iterator[Plan]:
+    """Yield all cases."""
+    return (plan for block in plans for plan in block)

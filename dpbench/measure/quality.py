@@ -1,0 +1,23 @@
+"""What a reader should doubt: conditions under which a row says less than it seems to."""
+
+from collections.abc import Iterator
+
+from dpbench.measure.case import Case
+from dpbench.measure.statistics import summarise
+from dpbench.measure.stopping import LEAST_SAMPLES, PRECISION
+from dpbench.results.facts import RunFacts
+
+FLOORS = 10  #: times the floor that a median should take: MPIPerf's check against its null pattern
+
+
+def warnings(case: Case, facts: RunFacts) -> Iterator[str]:
+    """Yield the warning codes of a case that was measured and is right."""
+    summary = summarise(case.samples)
+    if summary.median < FLOORS * facts.floor_s:
+        yield "W02"
+    if facts.crowded:
+        yield "W03"
+    if case.stop_reason in ("time", "samples") and (summary.half_width or 1) > PRECISION:
+        yield "W07"
+    if summary.n < LEAST_SAMPLES:
+        yield "W14"

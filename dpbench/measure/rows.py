@@ -1,0 +1,94 @@
+"""From finished cases to rows: the only place that knows what each column is made of."""
+
+from typing import Any
+
+from dpbench.measure.case import Case
+from dpbench.measure.options import Options
+from dpbench.measure.quality import warnings
+from dpbench.measure.statistics import summarise
+from dpbench.results.facts import RunFacts
+from dpbench.results.metric import rates
+from dpbench.results.record import Row
+
+
+def make_row(case: Case, options: Options, facts: RunFacts) -> Row:
+    """Return the row of a finished case."""
+    codes = warnings(case, facts) if case.samples and not case.wrong else ()
+    return Row(
+        **common(options, facts),
+        **asked(case),
+        **(outcome(case, facts) if case.exchange else {}),
+        warnings=" ".join(codes),
+        quality=quality(case, bool(codes)),
+        reason=case.reason or (f"{case.wrong} wrong elements, no times are given" if case.wrong else None),
+    )
+
+
+def quality(case: Case, warned: bool) -> str:
+    """Return the verdict on a case."""
+    if case.exchange is None:
+        return "skipped"
+    return "invalid" if case.wrong else "warn" if warned else "ok"
+
+
+def common(options: Options, facts: RunFacts) -> dict[str, Any]:
+    """Return what all rows of a run share."""
+    return {
+        "run_id": facts.run_id,
+        "dpbench_version": facts.version,
+        "command": facts.command,
+        "mpi_library": facts.mpi_library,
+        "thread_level": facts.thread_level,
+        "ranks": facts.ranks,
+        "nodes": len(facts.hosts),
+        "scope": facts.scope,
+        "device": facts.device,
+        "dtype": facts.dtype,
+        "slices_requested": str(options.slices or "auto"),
+        "seed": facts.seed,
+    }
+
+
+def asked(case: Case) -> dict[str, Any]:
+    """Return what a case was to be, also of one that was skipped."""
+    plan, roles = case.plan, case.plan.roles
+    return {
+        "started_at": case.started_at,
+        "finished_at": case.finished_at,
+        "strategy": plan.strategy,
+        "workers": len(roles.workers) if roles else None,
+        "bytes": plan.bytes,
+        "count": plan.count,
+        "dedicated": int(roles.dedicated) if roles else None,
+        "servers": len(roles.servers) if roles else None,
+        "slices": plan.slices,
+        "window": plan.window,
+    }
+
+
+def outcome(case: Case, facts: RunFacts) -> dict[str, Any]:
+    """Return what a case showed; no times if its result was wrong."""
+    found: dict[str, Any] = {"wrong_elements": case.wrong, "stop_reason": case.stop_reason}
+    if case.ports:
+        found["total_bytes"] = case.ports.total
+        found["busiest_rank"] = case.ports.busiest_rank
+        found["busiest_rank_bytes"] = case.ports.busiest_rank_bytes
+    if case.wrong:
+        return found
+    assert case.plan.roles is not None
+    summary = summarise(case.samples)
+    rate = rates(case.plan.bytes, summary.median, facts.ranks, len(case.plan.roles.workers))
+    return found | {
+        "warmup": case.warmups,
+        "iterations": summary.n,
+        "time_median_s": summary.median,
+        "time_ci_low_s": summary.ci_low,
+        "time_ci_high_s": summary.ci_high,
+        "time_min_s": summary.min,
+        "time_p25_s": summary.p25,
+        "time_p75_s": summary.p75,
+        "time_p95_s": summary.p95,
+        "time_max_s": summary.max,
+        "algbw_GB_per_s": rate.algbw,
+        "busbw_GB_per_s": rate.busbw,
+    }

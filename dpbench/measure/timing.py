@@ -1,0 +1,39 @@
+"""The timed loop."""
+
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import perf_counter_ns
+
+from dpbench.engine.exchange import Exchange
+
+
+def timed(exchange: Exchange, barrier: Callable[[], None], iterations: int) -> list[int]:
+    """Return this rank's time of each of `iterations` exchanges, in nanoseconds.
+
+    Before each a barrier that is not timed (as ReproMPI does; Hoefler & Belli, SC15, 4.2.1); nothing is allocated, printed
+    or decided between the two clock readings.
+    """
+    run, restore = exchange.run, exchange.restore
+    times = []
+    for _ in range(iterations):
+        if restore is not None:
+            restore()
+        barrier()
+        start = perf_counter_ns()
+        run()
+        times.append(perf_counter_ns() - start)
+    return times
+
+
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Collect now, and not again until the end: a collection would land in some rank's sample."""
+    gc.collect()
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
