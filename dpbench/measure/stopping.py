@@ -1,0 +1,74 @@
+"""When a case has been measured enough. Rank 0 asks and broadcasts the answer: no rank decides alone."""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from dpbench.measure.statistics import summarise
+
+Reason = Literal["iters", "precision", "time", "samples"]
+"""Why sampling stopped: the count asked for, an interval narrow enough, `--max-time`, or the most we take."""
+
+LEAST_SAMPLES = 6  #: the fewest that give the median a 95 % interval (binomial: 2 / 2**6 <= 0.05 < 2 / 2**5)
+ENOUGH_SAMPLES = 30  #: looking earlier costs coverage: simulated 93.5 to 96 % from here on, less before
+MOST_SAMPLES = 10_000  #: the interval narrows with the square root only; ours
+PRECISION = 0.025  #: half the interval, of the median: the ±2.5 % of Hoefler & Belli, SC15, section 4.2.2
+BLOCK = 10  #: samples between two looks, from 30 on: simulated together with the two above
+GROWTH = 10  #: a block is at least n/10: thousands of fast samples need not a broadcast for each ten; ours
+WARMUPS = 10  #: as OSU and IMB do; nccl-tests 1
+WARMUP_SHARE = 0.25  #: of `--max-time`; ours
+
+
+class Decision(NamedTuple):
+    """Either `block` more samples, or none and the reason to stop."""
+
+    block: int
+    reason: Reason | None = None
+
+
+def next_block(
+    samples: Sequence[float], elapsed: float, max_time: float, iters: int | None = None
+) -> Decision:
+    """Return what follows `samples` (seconds), which took `elapsed` seconds of this case's time to take.
+
+    With `iters` exactly so many samples are taken. Otherwise at least 6, until from 30 on the interval is
+    narrow enough, or `max_time` is used up, or 10,000 are there. A block is cut so that it is not expected to
+    overrun `max_time`.
+    """
+    done = len(samples)
+    block = next_size(done)
+    if iters is not None:
+        return Decision(min(block, iters - done)) if done < iters else Decision(0, "iters")
+    if done < LEAST_SAMPLES:
+        return Decision(block)
+    if done >= ENOUGH_SAMPLES and is_precise(samples):
+        return Decision(0, "precision")
+    if done >= MOST_SAMPLES:
+        return Decision(0, "samples")
+    block = min(block, MOST_SAMPLES - done)
+    if elapsed > 0:
+        block = min(block, int((max_time - elapsed) * done / elapsed))
+    return Decision(block) if block > 0 else Decision(0, "time")
+
+
+def next_size(done: int) -> int:
+    """Return the size of the block after `done` samples: up to 6, up to 30, then a tenth of them, or 10."""
+    for goal in (LEAST_SAMPLES, ENOUGH_SAMPLES):
+        if done < goal:
+            return goal - done
+    return max(BLOCK, done // GROWTH)
+
+
+def is_precise(samples: Sequence[float]) -> bool:
+    """Return whether the interval of the median is narrow enough to stop."""
+    half_width = summarise(samples).half_width
+    return half_width is not None and half_width <= PRECISION
+
+
+def enough_warmups(done: int, elapsed: float, max_time: float, warmup: int | None = None) -> bool:
+    """Return whether `done` warm-ups, which took `elapsed` seconds, suffice.
+
+    Exactly `warmup` if given (0: none at all), else 10 or what a quarter of `max_time` allows, at least one.
+    """
+    if warmup is not None:
+        return done >= warmup
+    return done >= WARMUPS or (done >= 1 and elapsed >= WARMUP_SHARE * max_time)
