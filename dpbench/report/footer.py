@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from dpbench.report.columns import TABLE
-from dpbench.report.header import RunFacts, count
+from dpbench.report.header import count
+from dpbench.results.facts import RunFacts
 from dpbench.results.record import Row
 from dpbench.units import format_size
 
