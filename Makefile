@@ -6,6 +6,7 @@ ARGS ?=
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
+.DELETE_ON_ERROR:
 .PHONY: help bench test test-mpich lint clean
 
 help: ## list these targets
