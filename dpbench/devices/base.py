@@ -24,10 +24,10 @@ class Device(Protocol):
         """Return the address of the first element, as MPI takes it; 0 for an empty array is allowed."""
 
     def adder(self, left: Any, right: Any, out: Any) -> Callable[[], Any]:
-        """Return a prebuilt call that sets `out = left + right` (same length and dtype; `out` may be `left`)."""
+        """Return a prebuilt call of `out = left + right`: same length and dtype, `out` may be `left`."""
 
     def copier(self, source: Any, out: Any) -> Callable[[], Any]:
-        """Return a prebuilt call that sets `out = source`."""
+        """Return a prebuilt call that sets `out = source`; it keeps both alive."""
 
     def poison(self, array: Any) -> None:
         """Set every byte to 0xFF: NaN in the float types, -1 or 255 in the integers, never a right sum."""

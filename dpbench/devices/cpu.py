@@ -1,0 +1,62 @@
+"""The host as a device: NumPy arrays, added by the calling thread."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dpbench.devices.hostdtype import numpy_dtype
+from dpbench.errors import PlatformError
+
+ALIGNMENT = 4096  #: of every array's first byte: whole pages, whatever the allocator's habits
+
+
+class NumpyDevice:
+    """Host memory and NumPy's additions; every operation is complete when its call returns."""
+
+    name = "cpu"
+    queues = False
+
+    def empty(self, count: int, dtype: str) -> Any:
+        """Return an aligned array of `count` elements whose pages exist: each byte has been written once."""
+        kind = numpy_dtype(dtype)
+        size = count * kind.itemsize
+        try:
+            memory = np.empty(size + ALIGNMENT, np.uint8)
+        except MemoryError as error:
+            raise PlatformError(f"no memory for an array of {size} bytes: choose smaller sizes") from error
+        start = -self.address(memory) % ALIGNMENT
+        array = memory[start : start + size]
+        array.fill(0)  # the system backs a page when it is first written, not when it is asked for
+        return array.view(kind)
+
+    def from_host(self, values: Any) -> Any:
+        """Return a copy of the NumPy array `values`."""
+        array = self.empty(len(values), values.dtype.name)
+        np.copyto(array, values)
+        return array
+
+    def address(self, array: Any) -> int:
+        """Return the address of the first element."""
+        return int(array.__array_interface__["data"][0])
+
+    def adder(self, left: Any, right: Any, out: Any) -> Callable[[], Any]:
+        """Return a call that sets `out = left + right`; positional arguments are NumPy's quickest."""
+        return partial(np.add, left, right, out)
+
+    def copier(self, source: Any, out: Any) -> Callable[[], Any]:
+        """Return a call that sets `out = source`."""
+        return partial(np.copyto, out, source)
+
+    def poison(self, array: Any) -> None:
+        """Set every byte to 0xFF."""
+        array.view(np.uint8).fill(0xFF)
+
+    def count_different(self, array: Any, expected: Any) -> int:
+        """Return how many elements differ; a wrong result may hold any bits, signaling NaNs included."""
+        with np.errstate(invalid="ignore"):
+            return int(np.count_nonzero(array != expected))
+
+    def wait(self) -> None:
+        """Do nothing: nothing is ever pending."""
