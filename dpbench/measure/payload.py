@@ -49,10 +49,10 @@ class Payload:
         table[self._places[worker % self.turns]] = self._values(worker)
         return table
 
-    def total(self) -> NDArray[Any]:
-        """Return the table of the sum of all workers' gradients, row after row."""
+    def total(self, workers: Iterable[int] | None = None) -> NDArray[Any]:
+        """Return the table of the sum of the gradients of `workers`, by default all, row after row."""
         total = np.zeros(ROWS * WIDTH, np.uint64)
-        for worker in range(self._workers):
+        for worker in range(self._workers) if workers is None else workers:
             total[self._places[worker % self.turns]] += self._values(worker)
         return total.astype(self.dtype)
 

@@ -15,19 +15,23 @@ from dpbench.errors import PlatformError
 from dpbench.report.columns import fastest
 from dpbench.report.console import Screen, columns, out
 from dpbench.report.footer import footer
-from dpbench.report.header import RunFacts, header
+from dpbench.report.header import header
 from dpbench.report.progress import progress
 from dpbench.report.table import SizeTable
+from dpbench.results.facts import RunFacts
 from dpbench.results.record import Row
 
 FACTS = RunFacts(
+    run_id="r",
     version="0.1.0",
     command="dpbench --csv out.csv",
     started_at="2026-07-01T12:00:00Z",
-    mpi_library="Open MPI v5.0.11, package: Open MPI\x00",
+    mpi_library="Open MPI 5.0.11",
     thread_level="funneled",
     ranks=4,
     hosts=("node1",),
+    crowded=False,
+    scope="host-memory",
     device="cpu",
     dtype="float32",
     seed=1,
