@@ -48,9 +48,10 @@ def main(args: Sequence[str] | None = None) -> int:
 
 def _failed(message: str, code: Exit) -> int:
     """Print the message, if there is one, from one rank; return the code on all of them."""
-    if environment.speaks():
-        if message:
-            click.echo(f"dpbench: {message}", err=True)
-    elif "mpi4py.MPI" not in sys.modules:  # else MPI's own end keeps the ranks together
+    # Once MPI runs, rank 0 alone has a message, and MPI's end keeps the ranks together.
+    with_mpi = "mpi4py.MPI" in sys.modules
+    if message and (with_mpi or environment.speaks()):
+        click.echo(f"dpbench: {message}", err=True)
+    elif not with_mpi:
         time.sleep(HEAD_START_S)
     return int(code)

