@@ -1,0 +1,43 @@
+"""The command `dpbench`: the group of all commands, and which of them is meant when none is named."""
+
+import click
+
+from dpbench import __version__
+from dpbench.cli.listing import list_strategies
+from dpbench.cli.run import run
+from dpbench.cli.speak import help_option, printing_option, say
+from dpbench.environment import launched
+
+
+class DefaultsToRun(click.Group):
+    """A group in which options without a command mean `run`, and so does nothing at all under a launcher."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Insert `run` where it is meant; a person who types the bare name at a terminal gets the help."""
+        own = {name for option in self.params for name in option.opts}
+        if not args and not launched():
+            say(ctx.get_help())
+            ctx.exit()
+        if not args or (args[0].startswith("-") and args[0] not in own):
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+program = DefaultsToRun(
+    "dpbench",
+    help="Measure how gradients travel: parameter server, sharded parameter server and ring all-reduce, as "
+    "MPI point-to-point programs, beside MPI_Allreduce."
+    "\n\n\b\n"
+    "  mpirun -n 4 dpbench            measure on 4 ranks\n"
+    "  dpbench run --ranks 4          the same, on this machine\n"
+    "  mpirun -n 64 dpbench --csv out.csv"
+    "\n\nOptions without a command are those of run: see dpbench run --help.",
+    params=[
+        help_option(),
+        printing_option(["--version"], lambda _: f"dpbench {__version__}", "Show the version."),
+    ],
+    commands={"run": run, "list": list_strategies},
+    add_help_option=False,
+    options_metavar="",
+    subcommand_metavar="[COMMAND] [OPTIONS]",
+)

@@ -1,0 +1,103 @@
+"""The options of `dpbench run`, by topic. Their letters are those of nccl-tests."""
+
+from typing import Any
+
+import click
+
+from dpbench.cli import values
+from dpbench.cli.speak import help_option
+
+
+def option(*names: str, **attributes: Any) -> click.Option:
+    """Return an option with a value, whose default the help shows."""
+    value = attributes.get("type")
+    if isinstance(value, values.Value):
+        attributes.setdefault("metavar", value.name)
+    return click.Option(names, show_default="default" in attributes, **attributes)
+
+
+def flag(*names: str, about: str) -> click.Option:
+    """Return an option without a value."""
+    return click.Option(names, is_flag=True, help=about)
+
+
+TOPICS = {
+    "What is measured": [
+        option(
+            *("-s", "--strategy", "strategies"),
+            type=values.Strategies("NAMES"),
+            multiple=True,
+            help="Comma list or repeated; see dpbench list.  [default: ps,sharded-ps,ring,mpi]",
+        ),
+        option("-d", "--dtype", type=values.DTypeName("NAME"), default="float32", help="Element type."),
+        option("--device", type=values.DeviceName("NAME"), default="cpu", help="Where the gradients live."),
+    ],
+    "Message sizes (4096, 4K and 4KiB are the same, 4KB is 4000)": [
+        option("-b", "--min-bytes", "least", type=values.Size(), help="Smallest size.  [default: 4K]"),
+        option("-e", "--max-bytes", "most", type=values.Size(), help="Largest size.  [default: 64M]"),
+        option(
+            *("-f", "--step-factor", "factor"),
+            type=values.Above("F", 1),
+            help="Multiply by F from size to size; 0 is followed by one element.  [default: 4]",
+        ),
+        option("-i", "--step-bytes", "step", type=values.Size(1), help="Add instead of -f."),
+        option("--sizes", "exact", type=values.SizeList("LIST"), help="Exactly these sizes, comma between."),
+    ],
+    "How long and how often": [
+        option(
+            *("-n", "--iters"),
+            type=values.Whole("N", 1),
+            help="Exactly N samples.  [default: until the median is within 2.5 %]",
+        ),
+        option(
+            *("-w", "--warmup"),
+            type=values.Whole("N", 0),
+            help="Exactly N warm-ups.  [default: 10, or fewer in a quarter of --max-time]",
+        ),
+        option("--max-time", type=values.Above("SECONDS", 0), default=2.0, help="Sampling time of one case."),
+        option("-c", "--check", type=values.Switch(), default="1", help="Check results."),
+        option("--seed", type=values.Whole("N", 0), default=1, help="Order of the strategies within a size."),
+    ],
+    "How the strategies run": [
+        option("--servers", type=values.Whole("K", 1), help="Servers of sharded-ps.  [default: every rank]"),
+        flag("--dedicated-servers", "dedicated", about="Servers have no gradient of their own."),
+        option(
+            *("--slices",),
+            type=values.Whole("auto|K", 1, word="auto"),
+            help="Pieces that travel one after the other and overlap.  [default: auto]",
+        ),
+        option("--window", type=values.Whole("W", 1), help="Slices under way at a time.  [default: auto]"),
+        flag("--textbook", about="The phases one after the other, as books draw them: --slices 1."),
+        option("--server-buffer", type=values.Size(1), default="64M", help="Most memory a server stages in."),
+    ],
+    "Output": [
+        option(
+            "--csv", metavar="FILE", help="Also write rows to FILE; - is stdout, the table goes to stderr."
+        ),
+        flag("--force", about="Overwrite FILE."),
+        flag("--append", about="Continue FILE."),
+        flag("-q", "--quiet", about="No header, no footer, no progress."),
+    ],
+    "Starting": [
+        option("--ranks", type=values.Whole("N", 1), help="Start N ranks on this machine; no mpirun needed."),
+        option(
+            *("-g", "gpus"),
+            type=values.OnlyValue("1", "1", "dpbench runs one process per GPU; start more with mpirun -n N"),
+            help="As in nccl-tests: only 1.",
+            expose_value=False,
+        ),
+        option(
+            *("-t", "threads"),
+            type=values.OnlyValue("1", "1", "dpbench runs one thread per rank; start more with mpirun -n N"),
+            help="As in nccl-tests: only 1.",
+            expose_value=False,
+        ),
+        option(
+            *("-o", "operation"),
+            type=values.OnlyValue("sum", "sum", "gradients are summed"),
+            help="As in nccl-tests: only sum.",
+            expose_value=False,
+        ),
+        help_option(),
+    ],
+}

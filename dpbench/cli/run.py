@@ -1,0 +1,120 @@
+"""`dpbench run`: what was typed becomes `Options`; then the measurement, or its ranks, are started."""
+
+import importlib.util
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dpbench import environment
+from dpbench.cli.options import TOPICS
+from dpbench.cli.sweep import Sweep
+from dpbench.cli.values import DEVICES
+from dpbench.errors import PlatformError, UsageError
+from dpbench.measure.options import Options
+
+if TYPE_CHECKING:
+    from dpbench.report.output import Report
+
+ONE_RANK = "one rank: nothing is sent. For more: dpbench run --ranks 4, or mpirun -n 4 dpbench"
+
+
+class TopicCommand(click.Command):
+    """A command whose help groups the options by topic."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write one section per topic."""
+        for topic, options in TOPICS.items():
+            with formatter.section(topic):
+                formatter.write_dl([record for option in options if (record := option.get_help_record(ctx))])
+
+
+@click.pass_context
+def measure(context: click.Context, /, ranks: int | None, **given: Any) -> int:
+    """Start the measurement that the options ask for, on the ranks that are here or on `ranks` new ones."""
+    typed: Sequence[str] = context.find_root().obj
+    if ranks and environment.launched():
+        raise UsageError(f"--ranks {ranks}: this process has a launcher already; give it the number")
+    options = options_from(typed, **given)
+    if ranks:
+        from dpbench.engine.library import become_ranks
+
+        become_ranks(ranks, [sys.executable, "-m", "dpbench", *without_ranks(typed)])
+    if not environment.launched():
+        options = replace(options, notes=(*options.notes, ONE_RANK))
+    from dpbench.measure.job import run as run_job
+
+    return run_job(options, lambda: report_on(options))
+
+
+def report_on(options: Options) -> "Report":
+    """Return the output of the run; only the rank that needs it loads Rich."""
+    from dpbench.report.output import Report
+
+    return Report(options)
+
+
+run = TopicCommand(
+    "run",
+    help="Measure the strategies and print a table for each size.\n\n"
+    "dpbench with options only means the same, and so does the bare name under mpirun or srun.",
+    callback=measure,
+    params=[option for options in TOPICS.values() for option in options],
+    add_help_option=False,
+)
+
+
+def options_from(typed: Sequence[str], *, textbook: bool, slices: int | str | None, **given: Any) -> Options:
+    """Return the options; raises UsageError or PlatformError where they contradict each other."""
+    if textbook and slices not in (None, 1):
+        raise UsageError(f"--textbook means --slices 1; leave out --slices {slices}")
+    require_one_use_of_the_file(given["csv"], given["force"], given["append"])
+    sweep = Sweep(**{name: given.pop(name) for name in ("least", "most", "factor", "step", "exact")})
+    sizes, notes = sweep.sizes(given["dtype"])
+    require_support(given["device"], given["dtype"])
+    names = [name for names in given.pop("strategies") for name in names]
+    return Options(
+        command=as_text(["dpbench", *typed]),
+        strategies=tuple(dict.fromkeys(names)) or Options.strategies,
+        sizes=sizes,
+        notes=notes,
+        slices=1 if textbook else slices if isinstance(slices, int) else None,
+        **given,
+    )
+
+
+def require_one_use_of_the_file(csv: str | None, force: bool, append: bool) -> None:
+    """Raise UsageError unless --csv, --force and --append fit together."""
+    if csv == "":
+        raise UsageError("--csv '' names no file; give a path, or - for stdout")
+    if force and append:
+        raise UsageError("--force overwrites the file of --csv, --append continues it; use one of them")
+    if (force or append) and csv in (None, "-"):
+        raise UsageError(f"--{'force' if force else 'append'} needs a file; add --csv FILE")
+
+
+def require_support(device: str, dtype: str) -> None:
+    """Raise PlatformError if this version or this installation lacks the device or the element type."""
+    if device not in DEVICES:
+        raise PlatformError(f"--device {device}: this version has no GPU support; use --device cpu")
+    if dtype == "bfloat16" and importlib.util.find_spec("ml_dtypes") is None:
+        raise PlatformError("--dtype bfloat16 needs the package ml_dtypes: pip install 'dpbench[bfloat16]'")
+
+
+def as_text(typed: Sequence[str]) -> str:
+    """Return what was typed as one line that every file can hold: bytes that are no text come escaped."""
+    return shlex.join(typed).encode("utf-8", "backslashreplace").decode()
+
+
+def without_ranks(typed: Sequence[str]) -> list[str]:
+    """Return the arguments of `dpbench run` for each rank: as typed, without --ranks."""
+    rest, pending = ["run"], iter(typed[1:] if typed[0] == "run" else typed)
+    for argument in pending:
+        if argument == "--ranks":
+            next(pending)
+        elif not argument.startswith("--ranks="):
+            rest.append(argument)
+    return rest

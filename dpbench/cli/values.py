@@ -1,0 +1,164 @@
+"""The types of option values: each turns a text into a value or says what is allowed."""
+
+import math
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any
+
+import click
+
+from dpbench import units
+from dpbench.dtypes import ALIASES, DTYPES
+from dpbench.errors import UsageError
+
+DEVICES = ("cpu",)
+LATER_DEVICES = ("cuda", "gpu")
+
+
+class Value(click.ParamType):  # type: ignore[type-arg]  # generic only in newer versions
+    """A type whose `parse` raises UsageError; the message gets the option's name from Click."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def parse(self, text: str) -> Any:
+        """Return what `text` means."""
+        raise NotImplementedError
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse what was typed; a default that is no text is already a value."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return self.parse(value)
+        except UsageError as error:
+            self.fail(str(error), param, ctx)
+
+
+class Size(Value):
+    """A number of bytes, at least `least`."""
+
+    def __init__(self, least: int = 0) -> None:
+        super().__init__("SIZE")
+        self.least = least
+
+    def parse(self, text: str) -> int:
+        """Return the bytes."""
+        size = units.parse_size(text)
+        if size < self.least:
+            raise UsageError(f"{text!r} is too small: at least {self.least}")
+        return size
+
+
+class SizeList(Value):
+    """Sizes with commas between them."""
+
+    def parse(self, text: str) -> tuple[int, ...]:
+        """Return the sizes, in bytes, as typed."""
+        return tuple(units.parse_size(item) for item in text.split(","))
+
+
+class Whole(Value):
+    """A whole number, at least `least`; `word` is allowed too and stands for None."""
+
+    MOST = 10**9
+
+    def __init__(self, name: str, least: int, word: str | None = None) -> None:
+        super().__init__(name)
+        self.least = least
+        self.word = word
+
+    def parse(self, text: str) -> int | str:
+        """Return the number, or the word."""
+        typed = text.strip().lower()
+        if typed == self.word:
+            return typed
+        is_number = typed.isascii() and typed.isdigit() and len(typed) < 20
+        if is_number and self.least <= int(typed) <= self.MOST:
+            return int(typed)
+        words = f"{self.word}, or " if self.word else ""
+        raise UsageError(f"{text!r} is not allowed: {words}a whole number from {self.least} to {self.MOST}")
+
+
+class Switch(Value):
+    """0 or 1."""
+
+    def __init__(self) -> None:
+        super().__init__("0|1")
+
+    def parse(self, text: str) -> bool:
+        """Return whether it is 1."""
+        if text.strip() not in ("0", "1"):
+            raise UsageError(f"{text!r} is not allowed: 0 or 1")
+        return text.strip() == "1"
+
+
+class Above(Value):
+    """A finite number above a limit."""
+
+    def __init__(self, name: str, limit: float) -> None:
+        super().__init__(name)
+        self.limit = limit
+
+    def parse(self, text: str) -> float:
+        """Return the number."""
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not (self.limit < number < math.inf):
+            raise UsageError(f"{text!r} is not allowed: a number above {self.limit:g}")
+        return number
+
+
+class Strategies(Value):
+    """Names of strategies with commas between them."""
+
+    def parse(self, text: str) -> tuple[str, ...]:
+        """Return the names; each must be known."""
+        from dpbench.strategies.registry import strategies
+
+        return tuple(known(item, strategies(), "strategy") for item in text.split(","))
+
+
+class DTypeName(Value):
+    """The name of an element type, or an alias of one."""
+
+    def parse(self, text: str) -> str:
+        """Return the element type's own name."""
+        name = known(text, [*DTYPES, *ALIASES], "dtype")
+        return ALIASES.get(name, name)
+
+
+class DeviceName(Value):
+    """The name of a device, also of one that cannot be had yet."""
+
+    def parse(self, text: str) -> str:
+        """Return the name."""
+        name = text.strip().lower()
+        return name if name in LATER_DEVICES else known(text, DEVICES, "device")
+
+
+class OnlyValue(Value):
+    """An option that people's scripts carry; dpbench accepts the one value that means what it does anyway."""
+
+    def __init__(self, name: str, only: str, instead: str) -> None:
+        super().__init__(name)
+        self.only = only
+        self.instead = instead
+
+    def parse(self, text: str) -> str:
+        """Return the one value."""
+        if text.strip().lower() != self.only:
+            raise UsageError(f"{text!r} is not allowed, only {self.only}: {self.instead}")
+        return self.only
+
+
+def known(text: str, names: Iterable[str], kind: str) -> str:
+    """Return the name that `text` is; raises UsageError with the known ones and the nearest of them."""
+    name, names = text.strip().lower(), list(names)
+    if name in names:
+        return name
+    near = get_close_matches(name, names, n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    raise UsageError(f"unknown {kind} {text.strip()!r}; known: {', '.join(names)}{hint}")

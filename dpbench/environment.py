@@ -1,0 +1,86 @@
+"""Who started this process, as its environment variables tell. No MPI is needed, and none is asked."""
+
+import os
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Launch(NamedTuple):
+    """What a launcher's variables say about this process: hints, which MPI itself may contradict."""
+
+    launcher: str
+    rank: int
+    size: int | None
+
+
+# Launchers by the variables of rank and size. The innermost comes first: mpirun in a Slurm job starts its
+# helpers with srun, so ranks inherit a helper's SLURM_* and only mpirun's own variables are theirs.
+LAUNCHERS = (
+    ("Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("MVAPICH", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"),
+    ("PMI", "PMI_RANK", "PMI_SIZE"),
+    ("PALS", "PALS_RANKID", "PALS_SIZE"),
+    ("Flux", "FLUX_TASK_RANK", "FLUX_JOB_SIZE"),
+    ("PMIx", "PMIX_RANK", "SLURM_STEP_NUM_TASKS"),
+    ("Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
+    ("Hydra", "MPI_LOCALRANKID", ""),  # a rank within its node: better than nothing
+)
+
+# The launchers whose variables a shell of `srun --pty` may have without any mpirun.
+FROM_SRUN = ("PMI", "PMIx", "Slurm")
+
+# Slurm numbers the steps that users start from 0; batch scripts, interactive shells and the like lie above.
+SPECIAL_SLURM_STEPS = 0xFFFF_FF00
+
+
+def launch(environ: Mapping[str, str] = os.environ) -> Launch | None:
+    """Return what the launcher says about this process, or None if no launcher started it.
+
+    Batch scripts and interactive shells have some of the variables (SLURM_PROCID=0) but are not ranks.
+    """
+    for launcher, rank_name, size_name in LAUNCHERS:
+        rank, size = number(environ, rank_name), number(environ, size_name)
+        if rank is None or (launcher == "Slurm" and not in_slurm_step(environ)):
+            continue
+        if launcher in FROM_SRUN and size in (None, 1) and "SLURM_PTY_PORT" in environ:
+            return None
+        return Launch(launcher, rank, size)
+    return None
+
+
+def launched(environ: Mapping[str, str] = os.environ) -> bool:
+    """Return whether a launcher (mpirun, srun, ...) started this process as one of its ranks."""
+    return launch(environ) is not None
+
+
+def rank_hint(environ: Mapping[str, str] = os.environ) -> int | None:
+    """Return this process's rank as the launcher tells it, None if unknown."""
+    found = launch(environ)
+    return found.rank if found else None
+
+
+def size_hint(environ: Mapping[str, str] = os.environ) -> int | None:
+    """Return the number of ranks as the launcher, or whoever set its variable by hand, tells it."""
+    found = launch(environ)
+    if found and found.size is not None:
+        return found.size
+    names = [size for _, _, size in LAUNCHERS if not size.startswith("SLURM_") or in_slurm_step(environ)]
+    sizes = [number(environ, name) for name in names]
+    return next((size for size in sizes if size is not None), None)
+
+
+def speaks(environ: Mapping[str, str] = os.environ) -> bool:
+    """Return whether this process is the one that prints what all ranks would print."""
+    return rank_hint(environ) in (0, None)
+
+
+def in_slurm_step(environ: Mapping[str, str]) -> bool:
+    """Return whether srun started this process: a batch script has no step, an interactive shell its own."""
+    step, tasks = number(environ, "SLURM_STEP_ID"), number(environ, "SLURM_STEP_NUM_TASKS")
+    return step is not None and step < SPECIAL_SLURM_STEPS and tasks is not None
+
+
+def number(environ: Mapping[str, str], name: str) -> int | None:
+    """Return the variable as a number; None if it is unset or is not one, for variables can hold anything."""
+    text = environ.get(name, "").strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None

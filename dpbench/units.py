@@ -1,0 +1,76 @@
+"""Sizes, rates and times as people write and read them: one parser for every size, one for every rate."""
+
+import re
+from fractions import Fraction
+
+from dpbench.errors import UsageError
+
+LARGEST_SIZE = 2**62  #: offsets and sums of two sizes stay within 64 bits
+
+# Few enough digits that Fraction stays small: "1e999999999" must not be computed.
+NUMBER = r"([0-9]{1,25}(?:\.[0-9]{1,25})?|\.[0-9]{1,25})([eE][+-]?[0-9]{1,2})?"
+SIZE = re.compile(NUMBER + r"\s*([a-zA-Z]*)")
+# "gb/s" is no rate: nobody can tell whether it means bits or bytes.
+RATE = re.compile(NUMBER + r"\s*([kmgtKMGT]?)(?:([bB]it(?:/s|ps)?|bps)|B(?:/s|ps)?)")
+
+SIZE_UNITS = {"": 1, "b": 1} | {
+    f"{letter}{ending}": base**power
+    for power, letter in enumerate("kmgt", start=1)
+    for ending, base in (("", 1024), ("ib", 1024), ("b", 1000))
+}
+RATE_PREFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+
+A_SIZE = "write bytes as 4096, 4K or 4KiB (by 1024) or 4KB (by 1000), up to T"
+A_RATE = "write bits as 200mbit or 1Gbit/s, or bytes as 25GB/s; powers of 1000"
+
+
+def parse_size(text: str) -> int:
+    """Return the bytes that `text` means, in any case: `K`, `KiB` and so on count by 1024, `KB` by 1000.
+
+    Raises UsageError if it is no size, no whole number of bytes, or above `LARGEST_SIZE`.
+    """
+    match = SIZE.fullmatch(text.strip())
+    unit = SIZE_UNITS.get(match[3].lower()) if match else None
+    if not match or unit is None:
+        raise UsageError(f"{text!r} is not a size; {A_SIZE}")
+    size = Fraction(match[1] + (match[2] or "")) * unit
+    if size > LARGEST_SIZE:
+        raise UsageError(f"{text!r} is too large: a size is at most {format_size(LARGEST_SIZE)}")
+    if size.denominator != 1:
+        raise UsageError(f"{text!r} is not a whole number of bytes; {A_SIZE}")
+    return int(size)
+
+
+def parse_rate(text: str) -> float:
+    """Return the bytes per second that `text` means; prefixes count by 1000.
+
+    Raises UsageError if it is no rate or not above 0.
+    """
+    match = RATE.fullmatch(text.strip())
+    if not match:
+        raise UsageError(f"{text!r} is not a rate; {A_RATE}")
+    prefix, bits = RATE_PREFIXES[match[3].lower()], bool(match[4])
+    rate = Fraction(match[1] + (match[2] or "")) * prefix / (8 if bits else 1)
+    if not rate:
+        raise UsageError(f"{text!r} is not a rate: it must be above 0")
+    return float(rate)
+
+
+def format_size(size: int) -> str:
+    """Return `size` bytes in the largest binary unit that is exact: `4 KiB`, `1 MiB`, `3700000 B`."""
+    unit = "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB"):
+        if not size or size % 1024:
+            break
+        size, unit = size // 1024, larger
+    return f"{size} {unit}"
+
+
+def format_time(seconds: float) -> str:
+    """Return `seconds` with 4 significant digits in the unit that suits it: `12.34 us`."""
+    rounded = float(f"{seconds:.3e}")  # first, so that 999.96 us becomes 1.000 ms
+    scales = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+    unit = next((unit for unit, scale in scales.items() if abs(rounded) * scale >= 1), "ns")
+    value = rounded * scales[unit]
+    whole_digits = len(str(int(abs(value))))
+    return f"{value:.{max(0, 4 - whole_digits)}f} {unit}"
