@@ -170,12 +170,9 @@ class Play:
 def bounds_of(plan: Programs) -> set[int]:
     """Return where any range begins or ends."""
     rounds = [round_ for slices in plan for rounds in slices for round_ in rounds]
-    bounds: set[int] = set()
-    for round_ in rounds:
-        bounds.update(bound for send in round_.sends for bound in send[2:])
-        bounds.update(bound for recv in round_.recvs for bound in recv[1:3])
-        bounds.update(bound for copy in round_.local for bound in copy)
-    return bounds
+    sent = {bound for round_ in rounds for send in round_.sends for bound in send[2:]}
+    received = {bound for round_ in rounds for recv in round_.recvs for bound in recv[1:3]}
+    return sent | received | {bound for round_ in rounds for copy in round_.local for bound in copy}
 
 
 def ranks_of(mask: int) -> list[int]:
