@@ -3,9 +3,10 @@
 A range `[lo, hi)` counts elements of the whole gradient. Exchanges are out of place: `input` (the rank's own
 gradient) is only read, `output` receives the sum.
 
-A round begins when the one before it is complete. All of its transfers are under way together; its local work
-follows them. Receives of one round into the same range are served as they arrive: the n-th arrival gets the
-n-th listed operation, whoever it came from, so `first, add, add` never waits for a particular peer.
+A round begins when the one before it is complete. All of its transfers are under way together; its local
+work follows them. An empty range is no transfer: `round_of` leaves it out, at both ends. Receives of one
+round into the same range are served as they arrive: the n-th arrival gets the n-th listed operation, whoever
+it came from, so `first, add, add` never waits for a particular peer.
 """
 
 from collections.abc import Iterable
@@ -14,7 +15,7 @@ from typing import Literal, NamedTuple
 
 Buffer = Literal["input", "output"]
 Op = Literal["replace", "add", "first"]
-"""What a receive does: `replace`: output = received; `add`: output += received; `first`: output = input + received."""
+"""What a receive makes of the output. replace: received; add: output + received; first: input + received."""
 
 
 class Send(NamedTuple):
@@ -55,5 +56,10 @@ class Round:
 def round_of(
     phase: str, sends: Iterable[Send] = (), recvs: Iterable[Recv] = (), local: Iterable[Copy] = ()
 ) -> Round:
-    """Return a round from any iterables, so that a strategy can write comprehensions."""
-    return Round(phase, tuple(sends), tuple(recvs), tuple(local))
+    """Return a round from any iterables, so that a strategy can write comprehensions; drop empty ranges."""
+    return Round(
+        phase,
+        tuple([send for send in sends if send.lo < send.hi]),
+        tuple([recv for recv in recvs if recv.lo < recv.hi]),
+        tuple([copy for copy in local if copy.lo < copy.hi]),
+    )

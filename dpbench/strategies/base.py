@@ -29,7 +29,7 @@ class Strategy(ABC):
     summary: ClassVar[str]  #: one line for `dpbench list`
 
     def roles(self, ranks: int, servers: int | None = None, dedicated: bool = False) -> Roles:
-        """Return the roles of `ranks` ranks; `servers` and `dedicated` as asked for, ignored where they mean nothing.
+        """Return the roles of `ranks` ranks; `servers` and `dedicated` are ignored where they mean nothing.
 
         Raises Unsuitable where the strategy cannot run on so few ranks.
         """
@@ -45,11 +45,11 @@ class Scheduled(Strategy):
 
     @abstractmethod
     def pieces(self, roles: Roles) -> int:
-        """Return how many messages one slice is cut into on its way: the slice rule keeps these large enough."""
+        """Return how many messages one slice is cut into on its way: the slice rule keeps them large."""
 
 
 class Library(Strategy):
-    """A strategy that is one call of a communication library: it has no schedule, it only knows how to run."""
+    """A strategy that is one call of a communication library: it has no schedule."""
 
     @abstractmethod
     def prepare(self, calls: "LibraryCalls", output: Any, dtype: str) -> Callable[[], None]:

@@ -21,6 +21,7 @@ def strategies() -> dict[str, Strategy]:
             if inspect.isabstract(cls) or cls is Strategy:
                 continue
             if cls.name in found:
-                raise ValueError(f"strategy name {cls.name!r} is taken twice: {module.__name__}, {found[cls.name].__module__}")
+                other = found[cls.name].__module__
+                raise ValueError(f"strategy name {cls.name!r} is taken twice: {other}, {module.__name__}")
             found[cls.name] = cls()
     return found

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from dpbench.schedule.partition import part
-from dpbench.schedule.round import Copy, Recv, Round, Send, round_of
+from dpbench.schedule.round import Buffer, Copy, Recv, Round, Send, round_of
 from dpbench.strategies.base import Roles, Scheduled
 
 
@@ -18,17 +18,18 @@ class Ring(Scheduled):
         return roles.ranks
 
     def rounds(self, rank: int, roles: Roles, lo: int, hi: int) -> Iterator[Round]:
-        """In step s rank r passes on chunk r-s, which then holds the gradients of s+1 ranks; chunk r+1 ends here."""
+        """In step s rank r passes on chunk r-s, which then sums s+1 ranks; chunk r+1 ends here."""
         ranks = roles.ranks
         left, right = (rank - 1) % ranks, (rank + 1) % ranks
+        chunks = [part(lo, hi, ranks, index) for index in range(ranks)]
 
         def chunk(index: int) -> tuple[int, int]:
-            return part(lo, hi, ranks, index % ranks)
+            return chunks[index % ranks]
 
         if ranks == 1:
             yield round_of("reduce-scatter", local=[Copy(lo, hi)])
         for step in range(ranks - 1):
-            source = "output" if step else "input"
+            source: Buffer = "output" if step else "input"
             yield round_of(
                 "reduce-scatter",
                 sends=[Send(right, source, *chunk(rank - step))],

@@ -1,4 +1,4 @@
-"""Sharded parameter server: each server owns one shard of the parameters, so the load spreads over their ports."""
+"""Sharded parameter server: each server owns one shard of the parameters, so the load spreads."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,10 @@ class ShardedPS(Scheduled):
     summary = "sharded parameter server: every rank (or K of them) aggregates one shard"
 
     def roles(self, ranks: int, servers: int | None = None, dedicated: bool = False) -> Roles:
-        """Every rank serves and works; with `servers` the first K serve; dedicated servers (ranks // 2) do not work."""
+        """Every rank serves and works; with `servers` only the first K serve.
+
+        Dedicated servers (by default ranks // 2) do not work.
+        """
         if dedicated and ranks < 2:
             raise Unsuitable("dedicated servers need at least 2 ranks, one to serve and one to work")
         count = servers or (max(1, ranks // 2) if dedicated else ranks)
@@ -27,7 +30,7 @@ class ShardedPS(Scheduled):
 
     def rounds(self, rank: int, roles: Roles, lo: int, hi: int) -> Iterator[Round]:
         """Push: gradients fan in to the servers, each adds them as they arrive. Pull: the sums fan out."""
-        shards = {server: part(lo, hi, len(roles.servers), index) for index, server in enumerate(roles.servers)}
+        shards = {server: part(lo, hi, len(roles.servers), server) for server in roles.servers}
         # Rank r starts with peer r+1 and is served by r-1 first: no two ranks start at the same port.
         servers = after(rank, roles.servers, roles.ranks) if rank in roles.workers else []
         workers = before(rank, roles.workers, roles.ranks) if rank in roles.servers else []

@@ -1,0 +1,56 @@
+"""Counting one rank's schedule: bytes and messages, and what its output holds in the end."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from dpbench.schedule.partition import merged
+from dpbench.schedule.round import Round
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What one rank sends and receives."""
+
+    sent: int = 0  #: bytes
+    received: int = 0
+    messages_sent: int = 0
+    messages_received: int = 0
+
+    def __add__(self, other: "Traffic") -> "Traffic":
+        return Traffic(
+            self.sent + other.sent,
+            self.received + other.received,
+            self.messages_sent + other.messages_sent,
+            self.messages_received + other.messages_received,
+        )
+
+    @property
+    def busiest(self) -> int:
+        """The bytes through the busier direction of a full-duplex port."""
+        return max(self.sent, self.received)
+
+
+def traffic(rounds: Iterable[Round], itemsize: int) -> dict[str, Traffic]:
+    """Return the traffic of a rank's rounds, by phase in order of appearance."""
+    phases: dict[str, list[int]] = {}
+    for round_ in rounds:
+        sums = phases.setdefault(round_.phase, [0, 0, 0, 0])
+        sums[0] += sum(send.hi - send.lo for send in round_.sends) * itemsize
+        sums[1] += sum(recv.hi - recv.lo for recv in round_.recvs) * itemsize
+        sums[2] += len(round_.sends)
+        sums[3] += len(round_.recvs)
+    return {phase: Traffic(*sums) for phase, sums in phases.items()}
+
+
+def total(phases: dict[str, Traffic]) -> Traffic:
+    """Return the traffic of all phases together."""
+    return sum(phases.values(), Traffic())
+
+
+def written(rounds: Iterable[Round]) -> list[tuple[int, int]]:
+    """Return the ranges of the output that a rank's rounds write: sorted, merged, not empty."""
+    ranges: set[tuple[int, int]] = set()
+    for round_ in rounds:
+        ranges.update((recv.lo, recv.hi) for recv in round_.recvs)
+        ranges.update(round_.local)
+    return merged(ranges)
