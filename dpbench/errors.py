@@ -32,5 +32,5 @@ class PlatformError(DpbenchError):
     code = Exit.ENVIRONMENT
 
 
-class Unsuitable(Exception):  # noqa: N818 - a reason to skip a row, not an error
+class Unsuitable(Exception):
     """A strategy cannot run here (too few ranks, no such datatype); its row is `skipped` with this reason."""

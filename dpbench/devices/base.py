@@ -15,7 +15,10 @@ class Device(Protocol):
     queues: bool  #: whether operations are only queued until `wait`
 
     def empty(self, count: int, dtype: str) -> Any:
-        """Return an array of `count` elements, its memory backed but its content arbitrary."""
+        """Return an array of `count` elements, its memory backed but its content arbitrary.
+
+        Raises Unsuitable if there is not so much memory.
+        """
 
     def from_host(self, values: Any) -> Any:
         """Return a device array that holds a copy of the NumPy array `values`."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dpbench.devices.hostdtype import numpy_dtype
-from dpbench.errors import PlatformError
+from dpbench.errors import Unsuitable
 
 ALIGNMENT = 4096  #: of every array's first byte: whole pages, whatever the allocator's habits
 
@@ -25,7 +25,7 @@ class NumpyDevice:
         try:
             memory = np.empty(size + ALIGNMENT, np.uint8)
         except MemoryError as error:
-            raise PlatformError(f"no memory for an array of {size} bytes: choose smaller sizes") from error
+            raise Unsuitable(f"no memory for an array of {size} bytes") from error
         start = -self.address(memory) % ALIGNMENT
         array = memory[start : start + size]
         array.fill(0)  # the system backs a page when it is first written, not when it is asked for

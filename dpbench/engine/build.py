@@ -1,7 +1,7 @@
 """From a strategy and its buffers to something that runs."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from dpbench.devices.base import Device
 from dpbench.engine.calls import Calls
@@ -15,7 +15,8 @@ from dpbench.schedule.round import Round
 from dpbench.strategies.base import Library, Roles, Scheduled, Strategy
 
 
-class Shape(NamedTuple):
+@dataclass(frozen=True)
+class Shape:
     """How the gradient is laid out and cut."""
 
     dtype: str
@@ -45,7 +46,7 @@ class Engine:
         cut = Cut(shape.itemsize, shape.window, shape.server_buffer)
         compiler = Compiler(self.wire, self.device, buffers, shape.dtype, cut)
         lanes = compiler.lanes(lambda index: self.rounds(strategy, roles, shape, index), shape.slices)
-        return ScheduleExchange(lanes, self.wire, self.idle, compiler)
+        return ScheduleExchange(lanes, self.wire, self.idle, compiler.requests)
 
     def rounds(self, strategy: Scheduled, roles: Roles, shape: Shape, index: int) -> Iterator[Round]:
         """Return this rank's rounds for slice `index`."""
@@ -53,4 +54,4 @@ class Engine:
 
     def nothing(self) -> Exchange:
         """Return an exchange of nothing: what the harness itself takes."""
-        return ScheduleExchange([[]], self.wire, self.idle)
+        return ScheduleExchange([[]], self.wire, self.idle, [])

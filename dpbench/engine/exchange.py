@@ -1,10 +1,9 @@
 """Something that leaves the sum on every worker, ready to run: a compiled schedule or a library call."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Protocol
 
-from dpbench.engine.compile import Compiler
 from dpbench.engine.steps import Step, run_lane
 from dpbench.engine.wire import Wire
 
@@ -14,11 +13,8 @@ Idle = Callable[[], None]
 class Exchange(Protocol):
     """One (strategy, size) of this rank, compiled."""
 
+    run: Callable[[], None]  #: the exchange itself: the timed path
     restore: Callable[[], Any] | None  #: to be called before each run, outside the timed region
-
-    @property
-    def run(self) -> Callable[[], None]:
-        """The exchange itself: the timed path."""
 
     def close(self) -> None:
         """Give back what it holds."""
@@ -27,14 +23,14 @@ class Exchange(Protocol):
 class ScheduleExchange:
     """A compiled schedule."""
 
-    restore = None
+    restore: Callable[[], Any] | None = None
 
-    def __init__(self, lanes: list[list[Step]], wire: Wire, idle: Idle | None, compiler: Compiler | None = None):
+    def __init__(self, lanes: list[list[Step]], wire: Wire, idle: Idle | None, requests: list[Any]) -> None:
         self.wire = wire
-        self.requests = compiler.requests if compiler else []
+        self.requests = requests
         runners = [partial(run_lane, steps, wire) for steps in lanes]
         if len(runners) == 1:
-            self.run = partial(run_alone, runners[0], idle)
+            self.run: Callable[[], None] = partial(run_alone, runners[0], idle)
         else:
             self.run = partial(run_together, runners, idle)
 
@@ -48,7 +44,7 @@ class LibraryExchange:
     """A library call that works in place: the input is restored before each run."""
 
     def __init__(self, run: Callable[[], None], restore: Callable[[], Any]) -> None:
-        self.run = run
+        self.run: Callable[[], None] = run
         self.restore: Callable[[], Any] | None = restore
 
     def close(self) -> None:
@@ -65,7 +61,7 @@ def run_alone(lane: Callable[[], Iterator[None]], idle: Idle | None) -> None:
             idle()
 
 
-def run_together(lanes: list[Callable[[], Iterator[None]]], idle: Idle | None) -> None:
+def run_together(lanes: Sequence[Callable[[], Iterator[None]]], idle: Idle | None) -> None:
     """Run lanes in turn, the lowest unfinished slice first."""
     running = [lane() for lane in lanes]
     while running:

@@ -26,14 +26,15 @@ def on_root(world: World, action: Callable[[], T]) -> T:
             result = action()
         except DpbenchError as caught:
             error = caught
-    code, result = world.from_root((error.code if error else None, result))
+    code, shared = world.from_root((error.code if error else None, result))
     if code is not None:
         raise error or SaidByRoot(code)
-    return result  # type: ignore[return-value]  # it is rank 0's
+    outcome: T = shared
+    return outcome
 
 
-def all_or_none(world: World, action: Callable[[], T]) -> T:
-    """Return what `action` returns on this rank, if it works on every rank; else raise Unsuitable on all."""
+def all_or_none(world: World, action: Callable[[], T], undo: Callable[[T], None] = lambda _: None) -> T:
+    """Return what `action` returns on this rank, if it works on every rank; else undo it and raise Unsuitable."""
     result: T | None = None
     reason: str | None = None
     try:
@@ -42,6 +43,8 @@ def all_or_none(world: World, action: Callable[[], T]) -> T:
         reason = str(caught)
     reasons = [(rank, each) for rank, each in enumerate(world.gather(reason)) if each is not None]
     if reasons:
+        if result is not None:
+            undo(result)
         rank, text = reasons[0]
         raise Unsuitable(text if len(reasons) == world.size else f"rank {rank}: {text}")
     return result  # type: ignore[return-value]  # no rank has a reason, so it was set

@@ -9,10 +9,11 @@ from dpbench.devices.base import Device
 from dpbench.dtypes import DTYPES
 from dpbench.engine.build import Engine, Shape
 from dpbench.engine.compile import Buffers
+from dpbench.engine.exchange import Exchange
 from dpbench.engine.world import World
 from dpbench.errors import Unsuitable
 from dpbench.measure.agree import all_or_none
-from dpbench.measure.case import Case, Ports, now
+from dpbench.measure.case import Case, Ports, now, skipped
 from dpbench.measure.options import Options
 from dpbench.measure.payload import Payload, count_wrong, fill
 from dpbench.measure.plan import Plan
@@ -21,6 +22,7 @@ from dpbench.measure.timing import no_garbage_collection, timed
 from dpbench.schedule.count import total, traffic, written
 from dpbench.strategies.base import Roles, Scheduled
 from dpbench.strategies.registry import strategies
+from dpbench.units import format_size
 
 LONG = 30.0  # seconds; a case expected to take longer is announced
 FLOOR_SAMPLES = 100
@@ -47,14 +49,15 @@ class Bench:
 
     def measure(self, plans: list[Plan], step: Callable[[str], None]) -> list[Case]:
         """Return the finished cases of one size; all work on the same buffers, allocated and filled once."""
-        count = plans[0].count
-        buffers = Buffers(*(self.device.empty(count, self.options.dtype) for _ in Buffers._fields))
-        fill(self.device, buffers.input, self.device.from_host(self.payload.table(self.world.rank)))
+        try:
+            buffers = all_or_none(self.world, lambda: self.allocate(plans[0].count))
+        except Unsuitable as reason:
+            return [skipped(plan, str(reason)) for plan in plans]
         cases = [self.prepare(plan, buffers) for plan in plans]
         running = [case for case in cases if case.exchange is not None]
         with no_garbage_collection():
             for case in running:
-                step(case.plan.strategy)
+                step(f"{case.plan.strategy} {format_size(case.plan.bytes)}")
                 self.verify(case, buffers.output)
                 self.warm_up(case)
             while running:
@@ -66,12 +69,16 @@ class Bench:
                 case.exchange.close()
         return cases
 
+    def allocate(self, count: int) -> Buffers:
+        """Return the buffers of `count` elements, the input filled. Raises Unsuitable if there is no memory."""
+        buffers = Buffers(*(self.device.empty(count, self.options.dtype) for _ in Buffers._fields))
+        fill(self.device, buffers.input, self.device.from_host(self.payload.table(self.world.rank)))
+        return buffers
+
     def prepare(self, plan: Plan, buffers: Buffers) -> Case:
         """Return the case, compiled; or finished at once if it cannot run."""
-        case = Case(plan, started_at=now(), reason=plan.reason)
         if plan.roles is None:
-            case.finish()
-            return case
+            return skipped(plan, str(plan.reason))
         roles, strategy = plan.roles, strategies()[plan.strategy]
         shape = Shape(
             self.options.dtype,
@@ -81,14 +88,13 @@ class Bench:
             plan.window or 1,
             self.options.server_buffer,
         )
+        case = Case(plan, started_at=now())
         try:
             case.exchange = all_or_none(
-                self.world, lambda: self.engine.build(strategy, roles, shape, buffers)
+                self.world, lambda: self.engine.build(strategy, roles, shape, buffers), undo=Exchange.close
             )
         except Unsuitable as reason:
-            case.reason = str(reason)
-            case.finish()
-            return case
+            return skipped(plan, str(reason))
         case.expected = self.expected(roles.workers)
         case.holds = [(0, plan.count)]
         if isinstance(strategy, Scheduled):
@@ -116,7 +122,7 @@ class Bench:
         least = 1 if self.options.warmup is None else self.options.warmup
         expected = seconds * (least + (self.options.iters or 6))
         if expected > LONG and not case.finished_at:
-            self.say(f"{case.plan.strategy} at {case.plan.bytes} bytes is expected to take {expected:.0f} s")
+            self.say(f"{case.plan.strategy} at {format_size(case.plan.bytes)} is expected to take {expected:.0f} s")
 
     def warm_up(self, case: Case) -> None:
         """Exchange until warm: rank 0 decides after each block of as many as were done before."""

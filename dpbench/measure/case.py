@@ -42,6 +42,13 @@ class Case:
         self.finished_at = now()
 
 
+def skipped(plan: Plan, reason: str) -> Case:
+    """Return the case of a plan that is not measured."""
+    case = Case(plan, started_at=now(), reason=reason)
+    case.finish()
+    return case
+
+
 def now() -> str:
     """Return the time of day: UTC, ISO 8601."""
     return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")

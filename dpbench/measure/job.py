@@ -15,7 +15,6 @@ from dpbench.measure.output import Output, RootOutput
 from dpbench.measure.plan import make_plan
 from dpbench.measure.rows import make_row
 from dpbench.results.facts import RunFacts
-from dpbench.units import format_size
 
 
 def run(options: Options, open_output: Callable[[], Output]) -> Exit:
@@ -29,10 +28,9 @@ def run(options: Options, open_output: Callable[[], Output]) -> Exit:
     bench = Bench(world, NumpyDevice(), options, output.say)
     facts = gather_facts(world, options, bench.floor())
     output.begin(facts, sum(map(len, blocks)))
-    codes = []
+    codes: list[Exit | None] = []
     for plans in blocks:
-        size = format_size(plans[0].bytes)
-        cases = bench.measure(plans, lambda name, size=size: output.step(f"{name} {size}"))
+        cases = bench.measure(plans, output.step)
         output.size([make_row(case, options, facts) for case in cases])
         codes += map(verdict, cases)
     output.end()

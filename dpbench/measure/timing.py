@@ -11,8 +11,8 @@ from dpbench.engine.exchange import Exchange
 def timed(exchange: Exchange, barrier: Callable[[], None], iterations: int) -> list[int]:
     """Return this rank's time of each of `iterations` exchanges, in nanoseconds.
 
-    Before each a barrier that is not timed (as ReproMPI does; Hoefler & Belli, SC15, 4.2.1); nothing is allocated, printed
-    or decided between the two clock readings.
+    Before each a barrier that is not timed (as in ReproMPI; Hoefler & Belli, SC15, section 4.2.1); nothing is
+    allocated, printed or decided between the two clock readings.
     """
     run, restore = exchange.run, exchange.restore
     times = []

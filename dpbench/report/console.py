@@ -7,6 +7,7 @@ from typing import IO, Any
 
 from rich.console import Console
 
+from dpbench.environment import launched
 from dpbench.errors import PlatformError
 
 TAB = 10  #: columns between the tab stops of headers and footers
@@ -25,9 +26,12 @@ class Screen(Console):
         if hasattr(stream, "reconfigure"):
             # Host names and commands may hold what the locale cannot print.
             stream.reconfigure(errors="backslashreplace")
+        # Open MPI gives its ranks a pseudo-terminal even where its own output is a file.
+        watched = stream.isatty() and not launched()
         super().__init__(
             file=stream,
-            width=None if stream.isatty() else columns(),
+            force_terminal=None if watched or "FORCE_COLOR" in os.environ else False,
+            width=None if watched else columns(),
             soft_wrap=True,
             markup=False,
             highlight=False,

@@ -1,6 +1,7 @@
 """What a person needs to trust the tables, above them."""
 
 from collections.abc import Iterator
+
 from dpbench.results.facts import RunFacts
 from dpbench.units import format_time
 

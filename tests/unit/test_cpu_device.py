@@ -10,7 +10,7 @@ from dpbench.devices.base import Device
 from dpbench.devices.cpu import ALIGNMENT, NumpyDevice
 from dpbench.devices.hostdtype import numpy_dtype
 from dpbench.dtypes import DTYPES
-from dpbench.errors import PlatformError
+from dpbench.errors import PlatformError, Unsuitable
 
 every_dtype = pytest.mark.parametrize("dtype", DTYPES)
 
@@ -51,7 +51,7 @@ def test_an_address_counts_in_bytes_from_the_first_element(device):
 
 
 def test_an_array_that_no_memory_can_hold_is_an_error_that_says_so(device):
-    with pytest.raises(PlatformError, match="no memory for an array of 1152921504606846976 bytes"):
+    with pytest.raises(Unsuitable, match="no memory for an array of 1152921504606846976 bytes"):
         device.empty(2**60, "uint8")
 
 

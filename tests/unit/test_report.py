@@ -141,7 +141,7 @@ def test_the_header_says_what_a_reader_needs_to_trust_the_tables() -> None:
         == """\
 dpbench 0.1.0, started 2026-07-01T12:00:00Z
 command   dpbench --csv out.csv
-MPI       Open MPI v5.0.11, package: Open MPI, thread level funneled
+MPI       Open MPI 5.0.11, thread level funneled
 ranks     4 on 1 node: node1
 gradient  float32 on cpu, seed 1
 floor     1.230 µs: an exchange of nothing, timed in the same way
