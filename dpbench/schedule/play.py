@@ -16,8 +16,8 @@ class Lane:
 
     def __init__(self, rank: int, tag: int, slices: Iterable[tuple[int, Sequence[Round]]]) -> None:
         self.rank, self.tag = rank, tag
-        self.todo = deque((Place(j, index), r) for j, rounds in slices for index, r in enumerate(rounds))
-        self.place, self.round = Place(0, 0), Round("")
+        self.todo = deque((j, index, r) for j, rounds in slices for index, r in enumerate(rounds))
+        self.slice, self.index, self.round = 0, 0, Round("")
         self.posted = 0  #: receives of the round
         self.missing = 0  #: transfers of the round that are not complete
         self.ops: dict[tuple[int, ...], list[Op]] = {}  #: of the receives into one range, last arrival first
@@ -26,18 +26,23 @@ class Lane:
         """Go on to the next round; False at the end."""
         if not self.todo:
             return False
-        self.place, self.round = self.todo.popleft()
+        self.slice, self.index, self.round = self.todo.popleft()
         self.posted, self.missing = 0, len(self.round.sends) + len(self.round.recvs)
         self.ops = {}
         for recv in reversed(self.round.recvs):
             self.ops.setdefault(recv[1:3], []).append(recv.op)
         return True
 
+    @property
+    def place(self) -> Place:
+        """Where the lane is."""
+        return Place(self.slice, self.index)
+
     def will_meet(self, transfer: Send | Recv, rank: int) -> bool:
         """Whether the other end of `transfer`, with `rank`, is among what is still to be posted."""
         if isinstance(transfer, Recv):
-            return any(send.peer == rank for _, round_ in self.todo for send in round_.sends)
-        later = [recv for _, round_ in self.todo for recv in round_.recvs]
+            return any(send.peer == rank for *_, round_ in self.todo for send in round_.sends)
+        later = [recv for *_, round_ in self.todo for recv in round_.recvs]
         return any(recv.peer == rank for recv in (*self.round.recvs[self.posted :], *later))
 
 
@@ -50,7 +55,7 @@ class Play:
 
     A cell is a range of elements that no transfer cuts, `[bounds[cell], bounds[cell + 1])`.
     `held[rank][cell]` is the set of ranks, as a bit mask, whose gradients are summed there in the rank's
-    output; `writer[rank][cell]` is the place and the peer of its last change.
+    output; `writer[rank][cell]` is the slice, the round and the peer of its last change.
     """
 
     def __init__(
@@ -73,8 +78,8 @@ class Play:
         self.cell = {bound: index for index, bound in enumerate(self.bounds)}
         self.own = [1 << rank if rank in workers else 0 for rank in range(len(plan))]
         self.held = [[0] * len(self.bounds) for _ in plan]
-        nothing: tuple[Place, int | None] = (Place(0, 0), None)
-        self.writer = [[nothing] * len(self.bounds) for _ in plan]
+        nobody: tuple[int, int, int | None] = (0, 0, None)
+        self.writer = [[nobody] * len(self.bounds) for _ in plan]
         # Posted and not yet matched, by (source, destination, tag).
         self.sends: dict[tuple[int, int, int], deque[tuple[Lane, Send]]] = defaultdict(deque)
         self.recvs: dict[tuple[int, int, int], deque[tuple[Lane, Recv]]] = defaultdict(deque)
@@ -132,7 +137,7 @@ class Play:
             self.faults.append(Fault("mismatch", dest.rank, dest.place, source.rank, text))
             return
         op = dest.ops[recv[1:3]].pop()
-        output, own, change = self.held[dest.rank], self.own[dest.rank], (dest.place, source.rank)
+        output, own, writer = self.held[dest.rank], self.own[dest.rank], self.writer[dest.rank]
         for cell in range(self.cell[recv.lo], self.cell[recv.hi]):
             value = self.held[source.rank][cell] if send.buffer == "output" else self.own[source.rank]
             base = 0 if op == "replace" else own if op == "first" else output[cell]
@@ -141,14 +146,14 @@ class Play:
                 text = f"{op} {where}: the sum of {ranks_of(base)} is joined by that of {ranks_of(value)}"
                 self.faults.append(Fault("sum", dest.rank, dest.place, source.rank, text))
             output[cell] = base | value
-            self.writer[dest.rank][cell] = change
+            writer[cell] = (dest.slice, dest.index, source.rank)
 
     def copy(self, lane: Lane) -> None:
         """Do the local work of the lane's round."""
         for lo, hi in lane.round.local:
             for cell in range(self.cell[lo], self.cell[hi]):
                 self.held[lane.rank][cell] = self.own[lane.rank]
-                self.writer[lane.rank][cell] = (lane.place, None)
+                self.writer[lane.rank][cell] = (lane.slice, lane.index, None)
 
     def stalls(self) -> list[Fault]:
         """Return why the play did not end: transfers without a partner, else all that wait for others."""

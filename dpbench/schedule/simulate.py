@@ -59,5 +59,6 @@ def wrong_sums(play: Play, count: int, workers: range) -> list[Fault]:
             if held[cell] != everyone and (held[cell] or rank in workers):
                 where = f"[{play.bounds[cell]}, {play.bounds[cell + 1]})"
                 text = f"{where} ends without the gradients of {ranks_of(everyone & ~held[cell])}"
-                faults.append(Fault("sum", rank, *play.writer[rank][cell], text))
+                slice_, index, peer = play.writer[rank][cell]
+                faults.append(Fault("sum", rank, Place(slice_, index), peer, text))
     return faults

@@ -88,7 +88,7 @@ def test_all_ring_ranks_carry_the_same(ranks: int, slices: int) -> None:
 @pytest.mark.parametrize("slices", SLICES)
 @pytest.mark.parametrize("ranks", RANKS[1:])
 def test_a_ring_with_uneven_chunks_misses_two_of_them_each_way(ranks: int, slices: int) -> None:
-    for count in (1, ranks - 1, ranks + 1, 1000, 4097):
+    for count in (ranks - 1, ranks + 1, 4097):
         cuts = [part(0, count, slices, j) for j in range(slices)]
         chunks = [
             sum(hi - lo for lo, hi in (part(*cut, ranks, index) for cut in cuts)) for index in range(ranks)

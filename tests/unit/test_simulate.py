@@ -1,5 +1,6 @@
 """Every form of every strategy ends with the sum, whatever the interleaving."""
 
+import gc
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +11,14 @@ from dpbench.schedule.textbook import ring_faults
 from dpbench.strategies.registry import strategies
 
 LANES = {1: 1, 2: 2, 5: 2}  # by slices
+
+
+@pytest.fixture(autouse=True)
+def no_garbage_collection() -> Iterator[None]:
+    """Plans are many live tuples and no cycles: searching them for garbage would only cost time."""
+    gc.disable()
+    yield
+    gc.enable()
 
 
 def forms(ranks: int) -> Iterator[tuple[str, int | None, bool]]:
