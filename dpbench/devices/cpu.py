@@ -9,7 +9,7 @@ import numpy as np
 from dpbench.devices.hostdtype import numpy_dtype
 from dpbench.errors import Unsuitable
 
-ALIGNMENT = 4096  #: of every array's first byte: whole pages, whatever the allocator's habits
+PAGE, HUGE_PAGE = 2**12, 2**21  #: arrays begin on a page; large ones on a huge page, which NumPy asks for
 
 
 class NumpyDevice:
@@ -22,11 +22,12 @@ class NumpyDevice:
         """Return an aligned array of `count` elements whose pages exist: each byte has been written once."""
         kind = numpy_dtype(dtype)
         size = count * kind.itemsize
+        alignment = HUGE_PAGE if size >= HUGE_PAGE else PAGE
         try:
-            memory = np.empty(size + ALIGNMENT, np.uint8)
+            memory = np.empty(size + alignment, np.uint8)
         except MemoryError as error:
             raise Unsuitable(f"no memory for an array of {size} bytes") from error
-        start = -self.address(memory) % ALIGNMENT
+        start = -self.address(memory) % alignment
         array = memory[start : start + size]
         array.fill(0)  # the system backs a page when it is first written, not when it is asked for
         return array.view(kind)

@@ -72,7 +72,11 @@ class Compiler:
         combiners = {where: self.combiner(where, names) for where, names in ops.items() if stages(names)}
         arriving = self.messages(each.recvs)
         sends = [self.transfer("send", message, message.range) for message in self.messages(each.sends)]
-        direct = [self.transfer("recv", m, m.range) for m in arriving if m.range not in combiners]
+        direct = [
+            self.transfer("recv", m, m.range, self.landed(ops[m.range], m.range))
+            for m in arriving
+            if m.range not in combiners
+        ]
         fan_in = []
         for index, message in enumerate(m for m in arriving if m.range in combiners):
             slot = index % self.slots
@@ -135,6 +139,10 @@ class Compiler:
             return rows[ops[0]].__getitem__
         pool = Pool([rows[op] for op in ops])
         return lambda slot: partial(pool.arrive, slot)
+
+    def landed(self, ops: list[Op], where: Range) -> Call | None:
+        """Return what follows a message that was received into the output itself."""
+        return None if ops == ["replace"] else self.binary("first", "output", where, where)
 
     def binary(self, op: Op, buffer: str, source: Range, where: Range) -> Call:
         """Return the call that combines elements `source` of `buffer` with elements `where` of the output."""

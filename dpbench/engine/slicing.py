@@ -1,14 +1,30 @@
-"""How many slices, and how many of them at a time: the rule behind `--slices auto`."""
+"""How many slices, and how many of them at a time: the rule behind `--slices auto`.
 
-GRAIN = 256 * 1024  # bytes of one message, at least: below, the cost per message outweighs the overlap
-MOST_SLICES = 32
-LANES = 4
+Slices pay for the messages they add by keeping two things busy at once. On a network, ports: while one slice is
+added or waits for its round, others travel. In shared memory every rank copies for itself and there is nothing to
+overlap; there slices keep what was received in cache until it is added, one at a time.
+"""
+
+from typing import NamedTuple
 
 
-def slicing(nbytes: int, pieces: int, slices: int | None, window: int | None) -> tuple[int, int]:
+class Rule(NamedTuple):
+    """`grain`: bytes of one message, at least; below, its own cost outweighs the gain."""
+
+    grain: int
+    most_slices: int
+    lanes: int
+
+
+IN_MEMORY = Rule(grain=2 * 2**20, most_slices=128, lanes=1)
+ON_NETWORK = Rule(grain=128 * 2**10, most_slices=64, lanes=4)
+
+
+def slicing(nbytes: int, pieces: int, network: bool, slices: int | None, window: int | None) -> tuple[int, int]:
     """Return (slices, window) for a gradient of `nbytes` that a strategy cuts into `pieces` messages per slice.
 
-    As many slices as leave messages of GRAIN bytes, between 1 and MOST_SLICES; LANES of them at a time.
+    As many slices as leave messages of the rule's grain, at least one; `slices` and `window` override.
     """
-    chosen = slices or max(1, min(MOST_SLICES, nbytes // (pieces * GRAIN)))
-    return chosen, min(chosen, window or LANES)
+    rule = ON_NETWORK if network else IN_MEMORY
+    chosen = slices or max(1, min(rule.most_slices, nbytes // (pieces * rule.grain)))
+    return chosen, min(chosen, window or rule.lanes)

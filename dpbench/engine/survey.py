@@ -58,8 +58,8 @@ def operations(recvs: Iterable[Recv], cut: Cut) -> dict[Range, list[Op]]:
 
 
 def stages(ops: list[Op]) -> bool:
-    """Tell whether receives into one range need staging: not if a single one just replaces it."""
-    return ops != ["replace"]
+    """Tell whether receives into one range need staging: not if a single one overwrites it anyway."""
+    return ops not in (["replace"], ["first"])
 
 
 def survey(rounds: Iterable[Round], cut: Cut) -> Survey:

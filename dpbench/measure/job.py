@@ -23,7 +23,7 @@ def run(options: Options, open_output: Callable[[], Output]) -> Exit:
     Raises a DpbenchError, on every rank, where that cannot be done; only rank 0's has a message.
     """
     world = World()
-    blocks = on_root(world, lambda: make_plan(options, world.size))
+    blocks = on_root(world, lambda: make_plan(options, world.size, world.nodes))
     output = RootOutput(world, open_output)
     bench = Bench(world, NumpyDevice(), options, output.say)
     facts = gather_facts(world, options, bench.floor())

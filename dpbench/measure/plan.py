@@ -24,10 +24,13 @@ class Plan:
     reason: str | None = None
 
 
-def make_plan(options: Options, ranks: int) -> list[list[Plan]]:
+def make_plan(options: Options, ranks: int, nodes: int) -> list[list[Plan]]:
     """Return the cases, size by size. Raises UsageError where the options do not suit the number of ranks."""
     check_servers(options, ranks)
-    return [[plan_case(options, name, size, ranks) for name in options.strategies] for size in options.sizes]
+    network = nodes > 1
+    return [
+        [plan_case(options, name, size, ranks, network) for name in options.strategies] for size in options.sizes
+    ]
 
 
 def check_servers(options: Options, ranks: int) -> None:
@@ -40,7 +43,7 @@ def check_servers(options: Options, ranks: int) -> None:
         raise UsageError(f"--servers {options.servers} is too many: at most {most}{others}")
 
 
-def plan_case(options: Options, name: str, size: int, ranks: int) -> Plan:
+def plan_case(options: Options, name: str, size: int, ranks: int, network: bool) -> Plan:
     """Return the case of strategy `name` at `size` bytes."""
     strategy = strategies()[name]
     count = size // DTYPES[options.dtype].itemsize
@@ -50,7 +53,7 @@ def plan_case(options: Options, name: str, size: int, ranks: int) -> Plan:
         return Plan(name, size, count, None, reason=str(reason))
     if not isinstance(strategy, Scheduled):
         return Plan(name, size, count, roles)
-    slices, window = slicing(size, strategy.pieces(roles), options.slices, options.window)
+    slices, window = slicing(size, strategy.pieces(roles), network, options.slices, options.window)
     return Plan(name, size, count, roles, slices, window)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpbench.devices.base import Device
-from dpbench.devices.cpu import ALIGNMENT, NumpyDevice
+from dpbench.devices.cpu import HUGE_PAGE, PAGE, NumpyDevice
 from dpbench.devices.hostdtype import numpy_dtype
 from dpbench.dtypes import DTYPES
 from dpbench.errors import PlatformError, Unsuitable
@@ -41,8 +41,12 @@ def test_an_array_is_aligned_contiguous_and_as_long_as_asked(device, dtype, coun
     assert array.dtype == numpy_dtype(dtype)
     assert array.flags.c_contiguous
     assert array.flags.writeable
-    assert device.address(array) % ALIGNMENT == 0
+    assert device.address(array) % PAGE == 0
     assert device.empty(0, dtype).shape == (0,)
+
+
+def test_a_large_array_begins_on_a_huge_page(device):
+    assert device.address(device.empty(HUGE_PAGE, "uint8")) % HUGE_PAGE == 0
 
 
 def test_an_address_counts_in_bytes_from_the_first_element(device):
