@@ -2,11 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
-from dpbench.devices.base import Device
+from dpbench.devices.base import Call, Device
 from dpbench.engine.calls import Calls
-from dpbench.engine.compile import Buffers, Compiler
+from dpbench.engine.compile import Compiler
 from dpbench.engine.exchange import Exchange, LibraryExchange, ScheduleExchange
+from dpbench.engine.memory import Buffers
+from dpbench.engine.steps import Lane, in_turn
 from dpbench.engine.survey import Cut
 from dpbench.engine.wire import Wire
 from dpbench.engine.world import World
@@ -41,7 +45,7 @@ class Engine:
         """Return the exchange of this rank, compiled. Raises Unsuitable where it cannot be had."""
         if isinstance(strategy, Library):
             run = strategy.prepare(self.calls, buffers.output, shape.dtype)
-            return LibraryExchange(run, self.device.copier(buffers.input, buffers.output))
+            return LibraryExchange(run, self.at_once(buffers.input, buffers.output))
         assert isinstance(strategy, Scheduled)
         cut = Cut(shape.itemsize, shape.window, shape.server_buffer)
         compiler = Compiler(self.wire, self.device, buffers, shape.dtype, cut)
@@ -52,6 +56,12 @@ class Engine:
         """Return this rank's rounds for slice `index`."""
         return strategy.rounds(self.rank, roles, *part(0, shape.count, shape.slices, index))
 
+    def at_once(self, source: Any, out: Any) -> Call:
+        """Return a call that sets `out = source` and returns when that is complete."""
+        queue = self.device.queue()
+        copy = queue.copier(source, out)
+        return copy if queue.ready is None else partial(in_turn, copy, queue.wait)
+
     def nothing(self) -> Exchange:
         """Return an exchange of nothing: what the harness itself takes."""
-        return ScheduleExchange([[]], self.wire, self.idle, [])
+        return ScheduleExchange([Lane([])], self.wire, self.idle, [])

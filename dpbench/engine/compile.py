@@ -6,9 +6,10 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from dpbench.devices.base import Device
-from dpbench.engine.steps import Call, Pool, Step, Transfer
-from dpbench.engine.survey import IN_FLIGHT, Cut, Range, operations, stages, survey
+from dpbench.devices.base import Call, Device
+from dpbench.engine.memory import Buffers, Memory, Range
+from dpbench.engine.steps import Lane, Pool, Step, Transfer
+from dpbench.engine.survey import IN_FLIGHT, Cut, operations, stages, survey
 from dpbench.engine.wire import Wire, restart
 from dpbench.errors import Unsuitable
 from dpbench.schedule.round import Op, Recv, Round, Send
@@ -18,13 +19,6 @@ SMALL_FAN_IN = 64 * 1024  # bytes; below, one test for all receives is cheaper t
 
 SliceRounds = Callable[[int], Iterable[Round]]
 """The rounds of slice j, in order."""
-
-
-class Buffers(NamedTuple):
-    """The arrays that a schedule names."""
-
-    input: Any
-    output: Any
 
 
 class Message(NamedTuple):
@@ -42,13 +36,14 @@ class Compiler:
     def __init__(self, wire: Wire, device: Device, buffers: Buffers, dtype: str, cut: Cut) -> None:
         self.wire = wire
         self.device = device
-        self.arrays: dict[str, Any] = buffers._asdict()
+        self.buffers = buffers
+        self.mirrors = Buffers(*map(device.mirror, buffers))
         self.dtype = dtype
         self.cut = cut
         self.requests: list[Any] = []  #: every persistent request, to be freed
 
-    def lanes(self, slice_rounds: SliceRounds, slices: int) -> list[list[Step]]:
-        """Return the steps of each lane; slice j runs in lane j mod W, in order of j."""
+    def lanes(self, slice_rounds: SliceRounds, slices: int) -> list[Lane]:
+        """Return the lanes; slice j runs in lane j mod W, in order of j."""
         found = survey(chain.from_iterable(map(slice_rounds, range(slices))), self.cut)
         self.keep = self.wire.fits(found.messages)
         self.slots = self.cut.slots(found.largest, found.most)
@@ -58,46 +53,50 @@ class Compiler:
             for lane in range(self.cut.lanes)
         ]
 
-    def lane(self, lane: int, rounds: Iterable[Round]) -> list[Step]:
-        """Return the steps of one lane, with staging memory and a tag of its own."""
+    def lane(self, lane: int, rounds: Iterable[Round]) -> Lane:
+        """Return one lane, with a tag, a queue and staging memory of its own."""
         self.tag = lane
-        self.arrays["staging"] = self.device.empty(self.slots * self.stride, self.dtype)
-        self.addresses = {name: self.device.address(array) for name, array in self.arrays.items()}
-        return [self.step(each) for each in rounds if each.sends or each.recvs or each.local]
+        staging = self.device.empty(self.slots * self.stride, self.dtype)
+        self.memory = Memory(self.device, self.buffers, self.mirrors, staging, self.cut.itemsize)
+        steps = [self.step(each) for each in rounds if each.sends or each.recvs or each.local]
+        return Lane(steps, self.memory.queue.ready)
 
     def step(self, each: Round) -> Step:
         """Return the step of a round."""
-        self.specs: dict[Range, list[Any]] = {}  # a fan-out sends the same bytes to many
-        ops = operations(each.recvs, self.cut)
-        combiners = {where: self.combiner(where, names) for where, names in ops.items() if stages(names)}
-        arriving = self.messages(each.recvs)
+        self.specs: dict[tuple[int, int], list[Any]] = {}  # a fan-out sends the same bytes to many
         sends = [self.transfer("send", message, message.range) for message in self.messages(each.sends)]
-        direct = [
-            self.transfer("recv", m, m.range, self.landed(ops[m.range], m.range))
-            for m in arriving
-            if m.range not in combiners
-        ]
-        fan_in = []
-        for index, message in enumerate(m for m in arriving if m.range in combiners):
-            slot = index % self.slots
-            place = self.slot(slot, message.range)
-            fan_in.append(
-                self.transfer("recv", message._replace(buffer="staging"), place, combiners[message.range](slot))
-            )
-        local = [self.binary("replace", "input", to, to) for to in each.local]
+        sources = dict.fromkeys((send.buffer, (send.lo, send.hi)) for send in each.sends)
+        before = [call for source in sources if (call := self.memory.lower(*source))]
+        direct, fan_in, fan_in_bytes = self.receives(each)
+        local = [self.memory.combine("replace", "input", to, to) for to in each.local]
 
         chains = [*chained(fan_in, self.slots), *chained(direct, IN_FLIGHT), *chained(sends, IN_FLIGHT)]
-        staged_bytes = sum(m.range[1] - m.range[0] for m in arriving if m.range in combiners) * self.cut.itemsize
-        if max(map(len, chains), default=1) > 1 or (len(fan_in) > 1 and staged_bytes > SMALL_FAN_IN):
-            return Step([], [], chains, local)
-        return self.burst([*fan_in, *direct, *sends], local)
-
-    def burst(self, transfers: list[Transfer], local: list[Call]) -> Step:
-        """Return a step whose messages all start together; what they bring is dealt with when all are complete."""
-        after = [transfer.done for transfer in transfers if transfer.done] + local
+        if max(map(len, chains), default=1) > 1 or (len(fan_in) > 1 and fan_in_bytes > SMALL_FAN_IN):
+            return Step(before, [], [], chains, local)
+        together = [*fan_in, *direct, *sends]
+        after = [transfer.done for transfer in together if transfer.done] + local
         if self.keep:
-            return Step([transfer.request for transfer in transfers], [], [], after)
-        return Step([], [transfer.start for transfer in transfers], [], after)
+            return Step(before, [transfer.request for transfer in together], [], [], after)
+        return Step(before, [], [transfer.start for transfer in together], [], after)
+
+    def receives(self, each: Round) -> tuple[list[Transfer], list[Transfer], int]:
+        """Return a round's receives into the output itself, those into staging memory, and the latter's bytes."""
+        ops = operations(each.recvs, self.cut)
+        combiners = {where: self.combiner(where, names) for where, names in ops.items() if stages(names)}
+        direct: list[Transfer] = []
+        fan_in: list[Transfer] = []
+        nbytes = 0
+        for message in self.messages(each.recvs):
+            where = message.range
+            if where in combiners:
+                slot = len(fan_in) % self.slots
+                staged = message._replace(buffer="staging")
+                fan_in.append(self.transfer("recv", staged, self.slot(slot, where), combiners[where](slot)))
+                nbytes += (where[1] - where[0]) * self.cut.itemsize
+            else:
+                then = self.memory.combine("first", "output", where, where) if ops[where] == ["first"] else None
+                direct.append(self.transfer("recv", message, where, self.memory.raised("output", where, then)))
+        return direct, fan_in, nbytes
 
     def messages(self, transfers: Sequence[Send | Recv]) -> list[Message]:
         """Return the messages of transfers; the first pieces of all come first, so that peers take turns."""
@@ -113,12 +112,8 @@ class Compiler:
         tag = self.tag + message.piece * self.cut.lanes
         if tag >= TAGS:
             raise Unsuitable(f"messages are cut into more than {TAGS // self.cut.lanes} pieces; raise --server-buffer")
-        lo, hi = place
-        address = self.addresses[message.buffer] + lo * self.cut.itemsize
-        nbytes = (hi - lo) * self.cut.itemsize
-        spec = self.specs.setdefault((address, nbytes), [])
-        if not spec:
-            spec.extend(self.wire.spec(address, nbytes))
+        extent = self.memory.extent(message.buffer, place)
+        spec = self.specs.get(extent) or self.specs.setdefault(extent, self.wire.spec(*extent))
         if not self.keep:
             return Transfer(self.wire.transient(kind, spec, message.peer, tag), done)
         request = self.wire.persistent(kind, spec, message.peer, tag)
@@ -131,36 +126,19 @@ class Compiler:
 
     def combiner(self, where: Range, ops: list[Op]) -> Callable[[int], Call]:
         """Return a function from a staging slot to the call that combines what lies there with the output."""
-        rows = {
-            op: [self.binary(op, "staging", self.slot(slot, where), where) for slot in range(self.slots)]
-            for op in set(ops)
-        }
+        rows = {op: [self.staged(op, slot, where) for slot in range(self.slots)] for op in set(ops)}
         if len(ops) == 1:
             return rows[ops[0]].__getitem__
         pool = Pool([rows[op] for op in ops])
         return lambda slot: partial(pool.arrive, slot)
 
-    def landed(self, ops: list[Op], where: Range) -> Call | None:
-        """Return what follows a message that was received into the output itself."""
-        return None if ops == ["replace"] else self.binary("first", "output", where, where)
-
-    def binary(self, op: Op, buffer: str, source: Range, where: Range) -> Call:
-        """Return the call that combines elements `source` of `buffer` with elements `where` of the output."""
-        value, output = self.arrays[buffer][slice(*source)], self.arrays["output"][slice(*where)]
-        if op == "replace":
-            call = self.device.copier(value, output)
-        else:
-            other = output if op == "add" else self.arrays["input"][slice(*where)]
-            call = self.device.adder(other, value, output)
-        return partial(in_turn, call, self.device.wait) if self.device.queues else call
+    def staged(self, op: Op, slot: int, where: Range) -> Call:
+        """Return the call that combines what lies in `slot` with elements `where` of the output."""
+        place = self.slot(slot, where)
+        combining = self.memory.combine(op, "staging", place, where)
+        return self.memory.raised("staging", place, combining) or combining
 
 
 def chained(transfers: list[Transfer], width: int) -> Iterator[list[Transfer]]:
     """Deal transfers to at most `width` chains, in turn."""
     return (transfers[index::width] for index in range(min(width, len(transfers))))
-
-
-def in_turn(first: Call, then: Call) -> None:
-    """Call one after the other."""
-    first()
-    then()

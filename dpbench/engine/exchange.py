@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Protocol
 
-from dpbench.engine.steps import Step, run_lane
+from dpbench.engine.steps import Lane, run_lane
 from dpbench.engine.wire import Wire
 
 Idle = Callable[[], None]
@@ -25,10 +25,10 @@ class ScheduleExchange:
 
     restore: Callable[[], Any] | None = None
 
-    def __init__(self, lanes: list[list[Step]], wire: Wire, idle: Idle | None, requests: list[Any]) -> None:
+    def __init__(self, lanes: list[Lane], wire: Wire, idle: Idle | None, requests: list[Any]) -> None:
         self.wire = wire
         self.requests = requests
-        runners = [partial(run_lane, steps, wire) for steps in lanes]
+        runners = [partial(run_lane, lane, wire) for lane in lanes]
         if len(runners) == 1:
             self.run: Callable[[], None] = partial(run_alone, runners[0], idle)
         else:

@@ -7,9 +7,8 @@ thread and one slice is added while another one's bytes travel.
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from dpbench.devices.base import Call
 from dpbench.engine.wire import Start, Wire
-
-Call = Callable[[], Any]
 
 
 class Transfer(NamedTuple):
@@ -20,6 +19,13 @@ class Transfer(NamedTuple):
     request: Any = None  #: the persistent request, if it has one
 
 
+class Lane(NamedTuple):
+    """What runs in order: steps, on a queue of the device."""
+
+    steps: list["Step"]
+    ready: Callable[[], bool] | None = None  #: whether all calls so far are complete; None: they always are
+
+
 class Step(NamedTuple):
     """One round. Either a burst (all messages start together, the calls follow) or chains of messages.
 
@@ -27,6 +33,7 @@ class Step(NamedTuple):
     staging memory and the number of requests to test stay bounded however many peers there are.
     """
 
+    before: list[Call]  #: what precedes the messages
     requests: list[Any]  #: a burst's persistent requests
     starts: list[Start]  #: a burst's messages where requests are made anew
     chains: list[list[Transfer]]
@@ -47,10 +54,19 @@ class Pool:
         call()
 
 
-def run_lane(steps: list[Step], wire: Wire) -> Iterator[None]:
-    """Run a lane's steps one after the other; yield while waiting."""
-    startall, testall = wire.startall, wire.testall
-    for requests, starts, chains, after in steps:
+def run_lane(lane: Lane, wire: Wire) -> Iterator[None]:
+    """Run a lane's steps one after the other; yield while waiting, for messages or for the device.
+
+    What a call made is complete before a message carries it, before its staging is received into again, and
+    before the lane ends.
+    """
+    startall, testall, ready = wire.startall, wire.testall, lane.ready
+    for before, requests, starts, chains, after in lane.steps:
+        if before:
+            for call in before:
+                call()
+            while ready is not None and not ready():
+                yield
         if requests:
             startall(requests)
             while not testall(requests):
@@ -60,12 +76,19 @@ def run_lane(steps: list[Step], wire: Wire) -> Iterator[None]:
             while not testall(begun):
                 yield
         elif chains:
-            yield from run_chains(chains, wire.testsome)
-        for call in after:
-            call()
+            yield from run_chains(chains, wire.testsome, ready)
+        if after:
+            for call in after:
+                call()
+            while ready is not None and not ready():
+                yield
 
 
-def run_chains(chains: list[list[Transfer]], testsome: Callable[[list[Any]], list[int] | None]) -> Iterator[None]:
+def run_chains(
+    chains: list[list[Transfer]],
+    testsome: Callable[[list[Any]], list[int] | None],
+    ready: Callable[[], bool] | None,
+) -> Iterator[None]:
     """Run chains of messages side by side; deal with each message as it completes; yield while waiting."""
     queues = [iter(chain) for chain in chains]
     current = [next(queue) for queue in queues]
@@ -80,9 +103,18 @@ def run_chains(chains: list[list[Transfer]], testsome: Callable[[list[Any]], lis
             done = current[index].done
             if done is not None:
                 done()
+        while ready is not None and not ready():
+            yield
+        for index in completed:
             following = next(queues[index], None)
             if following is None:
                 unfinished -= 1
             else:
                 current[index] = following
                 requests[index] = following.start()
+
+
+def in_turn(*calls: Call) -> None:
+    """Make the calls one after the other."""
+    for call in calls:
+        call()

@@ -4,14 +4,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from dpbench.engine.memory import Range
 from dpbench.schedule.round import Op, Recv, Round
 
 LARGEST_MESSAGE = 2**30  # bytes; Open MPI 5 rejects counts from 2**31 on
 SMALLEST_STAGING = 4096  # bytes a lane's staging has at least, whatever the cap
 IN_FLIGHT = 16  # transfers of one round under way at once, each way: enough to fill a port, cheap to test
-
-
-Range = tuple[int, int]
 
 
 class Cut(NamedTuple):

@@ -8,8 +8,8 @@ from typing import Any
 from dpbench.devices.base import Device
 from dpbench.dtypes import DTYPES
 from dpbench.engine.build import Engine, Shape
-from dpbench.engine.compile import Buffers
 from dpbench.engine.exchange import Exchange
+from dpbench.engine.memory import Buffers
 from dpbench.engine.world import World
 from dpbench.errors import Unsuitable
 from dpbench.measure.agree import all_or_none

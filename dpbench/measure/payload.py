@@ -65,16 +65,16 @@ class Payload:
 
 def fill(device: Device, array: Any, device_table: Any) -> None:
     """Fill `array` with the gradient whose table, on the device, is `device_table`; complete on return."""
+    queue = device.queue()
     for lo, hi in _blocks(0, len(array)):
-        device.copier(_stretch(device_table, lo, hi), array[lo:hi])()
-    if device.queues:
-        device.wait()
+        queue.copier(_stretch(device, device_table, lo, hi), array[lo:hi])()
+    queue.wait()
 
 
 def count_wrong(device: Device, array: Any, device_total: Any, ranges: Iterable[tuple[int, int]]) -> int:
     """Return how many elements of `array`, within `ranges` of elements, are not the sum's."""
     return sum(
-        device.count_different(array[lo:hi], _stretch(device_total, lo, hi))
+        device.count_different(array[lo:hi], _stretch(device, device_total, lo, hi))
         for start, stop in ranges
         for lo, hi in _blocks(start, stop)
     )
@@ -86,11 +86,11 @@ def _blocks(lo: int, hi: int) -> Iterator[tuple[int, int]]:
         yield start, min(start + BLOCK, hi)
 
 
-def _stretch(table: Any, lo: int, hi: int) -> Any:
+def _stretch(device: Device, table: Any, lo: int, hi: int) -> Any:
     """Return elements `[lo, hi)` of the gradient that `table` describes."""
     first = lo // WIDTH
-    row = _below(ROWS, _hash(np.arange(first, -(-hi // WIDTH), dtype=np.uint64))).astype(np.intp)
-    rows = table.reshape(ROWS, WIDTH).take(row, axis=0).reshape(-1)
+    numbers = _below(ROWS, _hash(np.arange(first, -(-hi // WIDTH), dtype=np.uint64))).astype(np.intp)
+    rows = device.take(table, numbers, WIDTH)
     return rows[lo - first * WIDTH : hi - first * WIDTH]
 
 
