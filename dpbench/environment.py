@@ -69,6 +69,12 @@ def size_hint(environ: Mapping[str, str] = os.environ) -> int | None:
     return next((size for size in sizes if size is not None), None)
 
 
+def local_rank_hint(environ: Mapping[str, str] = os.environ) -> int | None:
+    """Return this process's rank within its node as the launcher tells it, None if unknown."""
+    names = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID", "PALS_LOCAL_RANKID")
+    return next((rank for name in names if (rank := number(environ, name)) is not None), None)
+
+
 def speaks(environ: Mapping[str, str] = os.environ) -> bool:
     """Return whether this process is the one that prints what all ranks would print."""
     return rank_hint(environ) in (0, None)

@@ -8,7 +8,7 @@ from dpbench.cli.speak import help_option, say
 @click.command("list", params=[help_option()], add_help_option=False)
 def list_strategies() -> None:
     """List the strategies, the element types and the devices."""
-    from dpbench.cli.values import DEVICES
+    from dpbench.devices.inventory import DEVICES
     from dpbench.dtypes import DTYPES
     from dpbench.strategies.registry import strategies
 

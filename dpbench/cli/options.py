@@ -30,7 +30,19 @@ TOPICS = {
             help="Comma list or repeated; see dpbench list.  [default: ps,sharded-ps,ring,mpi]",
         ),
         option("-d", "--dtype", type=values.DTypeName("NAME"), default="float32", help="Element type."),
-        option("--device", type=values.DeviceName("NAME"), default="cpu", help="Where the gradients live."),
+        option(
+            *("--device", "devices"),
+            type=values.DeviceNames("NAMES"),
+            default="auto",
+            help="Where gradients live: auto, or a comma list of cpu, cuda (also gpu: GPU memory handed to MPI), "
+            "cuda-staged (through pinned host memory).",
+        ),
+        option(
+            *("--gpu-aware", "gpu_aware"),
+            type=values.Word("auto", "yes", "no"),
+            default="auto",
+            help="Whether the MPI library takes GPU memory; auto finds out.",
+        ),
     ],
     "Message sizes (4096, 4K and 4KiB are the same, 4KB is 4000)": [
         option("-b", "--min-bytes", "least", type=values.Size(), help="Smallest size.  [default: 4K]"),

@@ -12,7 +12,6 @@ import click
 from dpbench import environment
 from dpbench.cli.options import TOPICS
 from dpbench.cli.sweep import Sweep
-from dpbench.cli.values import DEVICES
 from dpbench.errors import PlatformError, UsageError
 from dpbench.measure.options import Options
 
@@ -74,7 +73,7 @@ def options_from(typed: Sequence[str], *, textbook: bool, slices: int | str | No
     require_one_use_of_the_file(given["csv"], given["force"], given["append"])
     sweep = Sweep(**{name: given.pop(name) for name in ("least", "most", "factor", "step", "exact")})
     sizes, notes = sweep.sizes(given["dtype"])
-    require_support(given["device"], given["dtype"])
+    require_support(given["dtype"])
     names = [name for names in given.pop("strategies") for name in names]
     return Options(
         command=as_text(["dpbench", *typed]),
@@ -96,10 +95,8 @@ def require_one_use_of_the_file(csv: str | None, force: bool, append: bool) -> N
         raise UsageError(f"--{'force' if force else 'append'} needs a file; add --csv FILE")
 
 
-def require_support(device: str, dtype: str) -> None:
-    """Raise PlatformError if this version or this installation lacks the device or the element type."""
-    if device not in DEVICES:
-        raise PlatformError(f"--device {device}: this version has no GPU support; use --device cpu")
+def require_support(dtype: str) -> None:
+    """Raise PlatformError if this installation lacks the element type."""
     if dtype == "bfloat16" and importlib.util.find_spec("ml_dtypes") is None:
         raise PlatformError("--dtype bfloat16 needs the package ml_dtypes: pip install 'dpbench[bfloat16]'")
 

@@ -8,11 +8,9 @@ from typing import Any
 import click
 
 from dpbench import units
+from dpbench.devices.inventory import DEVICES
 from dpbench.dtypes import ALIASES, DTYPES
 from dpbench.errors import UsageError
-
-DEVICES = ("cpu",)
-LATER_DEVICES = ("cuda", "gpu")
 
 
 class Value(click.ParamType):  # type: ignore[type-arg]  # generic only in newer versions
@@ -130,13 +128,28 @@ class DTypeName(Value):
         return ALIASES.get(name, name)
 
 
-class DeviceName(Value):
-    """The name of a device, also of one that cannot be had yet."""
+class DeviceNames(Value):
+    """Names of devices with commas between them, or `auto`."""
+
+    def parse(self, text: str) -> tuple[str, ...]:
+        """Return the names, each once."""
+        names = [known(item, ("auto", *DEVICES, "gpu"), "device") for item in text.split(",")]
+        distinct = tuple(dict.fromkeys("cuda" if name == "gpu" else name for name in names))
+        if "auto" in distinct and len(distinct) > 1:
+            raise UsageError(f"{text!r} is not allowed: auto stands alone, for it chooses one device")
+        return distinct
+
+
+class Word(Value):
+    """One of a few words."""
+
+    def __init__(self, *words: str) -> None:
+        super().__init__("|".join(words))
+        self.words = words
 
     def parse(self, text: str) -> str:
-        """Return the name."""
-        name = text.strip().lower()
-        return name if name in LATER_DEVICES else known(text, DEVICES, "device")
+        """Return the word."""
+        return known(text, self.words, "value")
 
 
 class OnlyValue(Value):

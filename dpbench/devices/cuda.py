@@ -114,6 +114,12 @@ class StagedCudaDevice(CudaDevice):
         return np.frombuffer(pinned, array.dtype, len(array))
 
 
+def identity_of(ordinal: int) -> str:
+    """Return a GPU's UUID, or its PCI bus id where CuPy does not tell."""
+    uuid = runtime.getDeviceProperties(ordinal).get("uuid")
+    return f"GPU-{uuid[:16].hex()}" if uuid else str(cupy.cuda.Device(ordinal).pci_bus_id)
+
+
 def address(array: Any) -> int:
     """Return the address of a device array or of pinned host memory."""
     if isinstance(array, np.ndarray):

@@ -34,18 +34,18 @@ class Shape:
 class Engine:
     """Builds exchanges for one rank, on communicators of their own."""
 
-    def __init__(self, world: World, device: Device) -> None:
+    def __init__(self, world: World, device: Device, trusts_collectives: bool = True) -> None:
         self.rank = world.rank
         self.device = device
         self.idle = world.idle
         self.wire = Wire(world.exchange_comm)
-        self.calls = Calls(world.exchange_comm, device)
+        self.calls = Calls(world.exchange_comm, device, trusts_collectives)
 
     def build(self, strategy: Strategy, roles: Roles, shape: Shape, buffers: Buffers) -> Exchange:
         """Return the exchange of this rank, compiled. Raises Unsuitable where it cannot be had."""
         if isinstance(strategy, Library):
             run = strategy.prepare(self.calls, buffers.output, shape.dtype)
-            return LibraryExchange(run, self.at_once(buffers.input, buffers.output))
+            return LibraryExchange(run, self.at_once(buffers.input.array, buffers.output.array))
         assert isinstance(strategy, Scheduled)
         cut = Cut(shape.itemsize, shape.window, shape.server_buffer)
         compiler = Compiler(self.wire, self.device, buffers, shape.dtype, cut)

@@ -5,7 +5,9 @@ from functools import partial
 from typing import Any
 
 from dpbench.devices.base import Device
+from dpbench.engine.memory import Place
 from dpbench.engine.mpi import MPI
+from dpbench.engine.steps import in_turn
 from dpbench.errors import Unsuitable
 
 TYPE_CODES = {"float16": "e", "float32": "f", "float64": "d", "int32": "i", "int64": "q", "uint8": "B"}
@@ -15,21 +17,29 @@ LARGEST_COUNT = 2**31 - 1
 class Calls:
     """Collective calls on one communicator and device."""
 
-    def __init__(self, comm: Any, device: Device) -> None:
+    def __init__(self, comm: Any, device: Device, trusted: bool) -> None:
         self.comm = comm
         self.device = device
+        self.trusted = trusted  #: whether the library's collectives may be given this device's memory
 
-    def allreduce_in_place(self, output: Any, dtype: str) -> Callable[[], None]:
+    def allreduce_in_place(self, output: Place, dtype: str) -> Callable[[], None]:
         """Return a call of MPI_Allreduce(MPI_IN_PLACE, output, SUM).
 
         Raises Unsuitable where the library has no such datatype, cannot add it, or cannot count so far.
         """
+        if self.device.direct and not self.trusted:
+            raise Unsuitable("this MPI library does not say that its collectives take GPU memory")
         datatype = self.addable(dtype)
-        count = len(output)
+        count = len(output.array)
         if count > LARGEST_COUNT and MPI.Get_library_version().startswith("Open MPI"):
             raise Unsuitable(f"Open MPI refuses counts above {LARGEST_COUNT}")
-        memory = MPI.memory.fromaddress(self.device.address(output), count * datatype.size)
-        return partial(self.comm.Allreduce, MPI.IN_PLACE, [memory, count, datatype], MPI.SUM)
+        memory = MPI.memory.fromaddress(self.device.address(output.mirror), count * datatype.size)
+        call = partial(self.comm.Allreduce, MPI.IN_PLACE, [memory, count, datatype], MPI.SUM)
+        if output.mirror is output.array:
+            return call
+        queue = self.device.queue()
+        down, up = queue.copier(output.array, output.mirror), queue.copier(output.mirror, output.array)
+        return partial(in_turn, down, queue.wait, call, up, queue.wait)
 
     def addable(self, dtype: str) -> Any:
         """Return the MPI datatype of `dtype`, tried out on one element by all ranks together."""

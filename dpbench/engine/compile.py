@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from dpbench.devices.base import Call, Device
-from dpbench.engine.memory import Buffers, Memory, Range
+from dpbench.engine.memory import Buffers, Memory, Range, allocate
 from dpbench.engine.steps import Lane, Pool, Step, Transfer
 from dpbench.engine.survey import IN_FLIGHT, Cut, operations, stages, survey
 from dpbench.engine.wire import Wire, restart
@@ -37,7 +37,6 @@ class Compiler:
         self.wire = wire
         self.device = device
         self.buffers = buffers
-        self.mirrors = Buffers(*map(device.mirror, buffers))
         self.dtype = dtype
         self.cut = cut
         self.requests: list[Any] = []  #: every persistent request, to be freed
@@ -56,8 +55,8 @@ class Compiler:
     def lane(self, lane: int, rounds: Iterable[Round]) -> Lane:
         """Return one lane, with a tag, a queue and staging memory of its own."""
         self.tag = lane
-        staging = self.device.empty(self.slots * self.stride, self.dtype)
-        self.memory = Memory(self.device, self.buffers, self.mirrors, staging, self.cut.itemsize)
+        staging = allocate(self.device, self.slots * self.stride, self.dtype)
+        self.memory = Memory(self.device, self.buffers, staging, self.cut.itemsize)
         steps = [self.step(each) for each in rounds if each.sends or each.recvs or each.local]
         return Lane(steps, self.memory.queue.ready)
 

@@ -10,25 +10,34 @@ from dpbench.schedule.round import Op
 Range = tuple[int, int]
 
 
-class Buffers(NamedTuple):
-    """The arrays that a schedule names."""
+class Place(NamedTuple):
+    """An array, and what MPI sends from and receives into for it: the array itself, or its mirror."""
 
-    input: Any
-    output: Any
+    array: Any
+    mirror: Any
+
+
+class Buffers(NamedTuple):
+    """What a schedule names. Lanes share mirrors, for their ranges never overlap."""
+
+    input: Place
+    output: Place
+
+
+def allocate(device: Device, count: int, dtype: str) -> Place:
+    """Return a new array of `count` elements in its place. Raises Unsuitable if there is not so much memory."""
+    array = device.empty(count, dtype)
+    return Place(array, device.mirror(array))
 
 
 class Memory:
-    """Input, output and staging, each with what MPI sends from and receives into: itself, or its mirror.
+    """Input, output and the lane's own staging, with a queue of its own."""
 
-    Mirrors of input and output are as long as these and may be shared by lanes, whose ranges never overlap.
-    """
-
-    def __init__(self, device: Device, buffers: Buffers, mirrors: Buffers, staging: Any, itemsize: int) -> None:
+    def __init__(self, device: Device, buffers: Buffers, staging: Place, itemsize: int) -> None:
         self.itemsize = itemsize
         self.queue = device.queue()
-        self.arrays = {**buffers._asdict(), "staging": staging}
-        self.mirrors = {**mirrors._asdict(), "staging": device.mirror(staging)}
-        self.addresses = {name: device.address(mirror) for name, mirror in self.mirrors.items()}
+        self.places: dict[str, Place] = {**buffers._asdict(), "staging": staging}
+        self.addresses = {name: device.address(place.mirror) for name, place in self.places.items()}
 
     def extent(self, buffer: str, where: Range) -> tuple[int, int]:
         """Return the address and the bytes of elements `where` of `buffer`, as MPI takes them."""
@@ -36,22 +45,26 @@ class Memory:
 
     def lower(self, buffer: str, where: Range) -> Call | None:
         """Return the call that readies elements `where` to be sent, if one is needed."""
-        return self._between(self.arrays[buffer], self.mirrors[buffer], where)
+        return self._between(self.places[buffer].array, self.places[buffer].mirror, where)
 
     def raised(self, buffer: str, where: Range, then: Call | None) -> Call | None:
         """Return the call that takes in what was received as elements `where`, and `then`."""
-        copy = self._between(self.mirrors[buffer], self.arrays[buffer], where)
+        copy = self._between(self.places[buffer].mirror, self.places[buffer].array, where)
         if copy is None or then is None:
             return copy or then
         return partial(in_turn, copy, then)
 
     def combine(self, op: Op, buffer: str, source: Range, where: Range) -> Call:
         """Return the call that combines elements `source` of `buffer` with elements `where` of the output."""
-        value, output = self.arrays[buffer][slice(*source)], self.arrays["output"][slice(*where)]
+        value, output = self.part(buffer, source), self.part("output", where)
         if op == "replace":
             return self.queue.copier(value, output)
-        other = output if op == "add" else self.arrays["input"][slice(*where)]
+        other = output if op == "add" else self.part("input", where)
         return self.queue.adder(other, value, output)
+
+    def part(self, buffer: str, where: Range) -> Any:
+        """Return elements `where` of `buffer`."""
+        return self.places[buffer].array[slice(*where)]
 
     def _between(self, source: Any, out: Any, where: Range) -> Call | None:
         """Return the call that copies elements `where` of `source` to `out`, unless they are the same memory."""

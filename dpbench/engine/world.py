@@ -27,14 +27,15 @@ class World:
         self.rank: int = self.comm.rank
         self.size: int = self.comm.size
         node = self.comm.Split_type(MPI.COMM_TYPE_SHARED)
+        self.local_rank: int = node.rank
         cores = len(set().union(*node.allgather(allowed_cores())))
         self.leaders: list[int] = self.comm.allgather(node.bcast(self.rank))  # per rank: first rank of its node
         crowded_here = node.size > cores
         self.crowded: bool = any(self.comm.allgather(crowded_here))  #: some node has more ranks than cores
         self.idle: Callable[[], None] | None = os.sched_yield if crowded_here else None
         node.Free()
-        names: list[str] = self.comm.allgather(platform.node())
-        self.hosts = tuple(names[leader] for leader in sorted(set(self.leaders)))  #: one name per node
+        self._names: list[str] = self.comm.allgather(platform.node())
+        self.hosts = tuple(self.host(leader) for leader in sorted(set(self.leaders)))  #: one name per node
 
     @cached_property
     def library(self) -> str:
@@ -53,6 +54,10 @@ class World:
     def nodes(self) -> int:
         """The number of nodes: groups of ranks that share memory."""
         return len(set(self.leaders))
+
+    def host(self, rank: int) -> str:
+        """Return the name of the host that a rank runs on."""
+        return self._names[rank]
 
     def barrier(self) -> None:
         """Return when every rank has called it; let others run meanwhile where ranks share cores."""

@@ -1,10 +1,12 @@
 """What one rank finds out and all ranks must act on."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from dpbench.engine.world import World
 from dpbench.errors import DpbenchError, Unsuitable
+
+if TYPE_CHECKING:
+    from dpbench.engine.world import World
 
 T = TypeVar("T")
 
@@ -17,7 +19,12 @@ class SaidByRoot(DpbenchError):
         self.code = code  # type: ignore[assignment]
 
 
-def on_root(world: World, action: Callable[[], T]) -> T:
+def said_by_root(world: "World", error: DpbenchError) -> DpbenchError:
+    """Return what each rank should raise for an error that all ranks have found: only rank 0's has a message."""
+    return error if world.rank == 0 else SaidByRoot(error.code)
+
+
+def on_root(world: "World", action: Callable[[], T]) -> T:
     """Return on every rank what `action` returns on rank 0; if it raises a DpbenchError, every rank raises."""
     result: T | None = None
     error: DpbenchError | None = None
@@ -33,7 +40,7 @@ def on_root(world: World, action: Callable[[], T]) -> T:
     return outcome
 
 
-def all_or_none(world: World, action: Callable[[], T], undo: Callable[[T], None] = lambda _: None) -> T:
+def all_or_none(world: "World", action: Callable[[], T], undo: Callable[[T], None] = lambda _: None) -> T:
     """Return what `action` returns on this rank, if it works on every rank; else undo it and raise Unsuitable."""
     result: T | None = None
     reason: str | None = None

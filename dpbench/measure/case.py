@@ -4,7 +4,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
+from dpbench.devices.base import Device
 from dpbench.engine.exchange import Exchange
+from dpbench.measure.payload import count_wrong
 from dpbench.measure.plan import Plan
 
 Ranges = list[tuple[int, int]]
@@ -24,8 +26,10 @@ class Case:
 
     plan: Plan
     started_at: str
-    exchange: Exchange | None = None  #: None when it is skipped
-    expected: Any = None  #: the table of the sum, on the device
+    device: Device | None = None  #: None, as what follows, when it is skipped or over
+    exchange: Exchange | None = None
+    output: Any = None
+    expected: Any = None  #: the table of the sum
     holds: Ranges = field(default_factory=list)  #: where the sum must stand in this rank's output
     ports: Ports | None = None  #: None for library calls, which do not tell
     samples: list[float] = field(default_factory=list)  #: seconds; maximum over ranks, per iteration
@@ -35,6 +39,28 @@ class Case:
     stop_reason: str | None = None
     finished_at: str = ""
     reason: str | None = None  #: why it was skipped
+
+    @property
+    def running(self) -> Exchange:
+        """The exchange of a case that is not over."""
+        assert self.exchange is not None
+        return self.exchange
+
+    def poison(self) -> None:
+        """Spoil the output, so that only a complete exchange makes it right."""
+        assert self.device is not None
+        self.device.poison(self.output)
+
+    def count_wrong(self) -> int:
+        """Return how many elements of this rank's output are not the sum's."""
+        assert self.device is not None
+        return count_wrong(self.device, self.output, self.expected, self.holds)
+
+    def release(self) -> None:
+        """Give back requests and memory; the figures stay."""
+        if self.exchange is not None:
+            self.exchange.close()
+        self.device = self.exchange = self.output = self.expected = None
 
     def finish(self, stop_reason: str | None = None) -> None:
         """Note that nothing more will be measured."""

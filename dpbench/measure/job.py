@@ -4,16 +4,17 @@ import uuid
 from collections.abc import Callable
 
 from dpbench import __version__
-from dpbench.devices.cpu import NumpyDevice
 from dpbench.engine.world import World
 from dpbench.errors import Exit
 from dpbench.measure.agree import on_root
 from dpbench.measure.bench import Bench
 from dpbench.measure.case import Case, now
+from dpbench.measure.devices import CRASH, Chosen, choose, look_around
 from dpbench.measure.options import Options
 from dpbench.measure.output import Output, RootOutput
-from dpbench.measure.plan import make_plan
+from dpbench.measure.plan import Layout, make_plan
 from dpbench.measure.rows import make_row
+from dpbench.measure.stage import Stage
 from dpbench.results.facts import RunFacts
 
 
@@ -22,12 +23,21 @@ def run(options: Options, open_output: Callable[[], Output]) -> Exit:
 
     Raises a DpbenchError, on every rank, where that cannot be done; only rank 0's has a message.
     """
+    found = look_around(options.devices, options.gpu_aware)
     world = World()
-    blocks = on_root(world, lambda: make_plan(options, world.size, world.nodes))
+    chosen = choose(world, options.devices, options.gpu_aware, found)
+    names = [device.name for device in chosen.devices]
+    blocks = on_root(world, lambda: make_plan(options, names, Layout(world.size, world.nodes)))
     output = RootOutput(world, open_output)
-    bench = Bench(world, NumpyDevice(), options, output.say)
-    facts = gather_facts(world, options, bench.floor())
+    stages = {
+        device.name: Stage(world, device, options, chosen.trusts_collectives or not device.direct)
+        for device in chosen.devices
+    }
+    bench = Bench(world, stages, options, output.say)
+    facts = gather_facts(world, options, chosen, bench.floor())
     output.begin(facts, sum(map(len, blocks)))
+    if any(device.direct for device in chosen.devices):
+        output.say(CRASH)
     codes: list[Exit | None] = []
     for plans in blocks:
         cases = bench.measure(plans, output.step)
@@ -39,12 +49,12 @@ def run(options: Options, open_output: Callable[[], Output]) -> Exit:
 
 def verdict(case: Case) -> Exit | None:
     """Return what a case means for the exit code; None for one that was skipped."""
-    if case.exchange is None:
+    if case.reason is not None:
         return None
     return Exit.WRONG if case.wrong else Exit.OK
 
 
-def gather_facts(world: World, options: Options, floor_s: float) -> RunFacts:
+def gather_facts(world: World, options: Options, chosen: Chosen, floor_s: float) -> RunFacts:
     """Return the facts of the run, the same on every rank."""
     facts = RunFacts(
         run_id=uuid.uuid4().hex[:12],
@@ -56,12 +66,11 @@ def gather_facts(world: World, options: Options, floor_s: float) -> RunFacts:
         ranks=world.size,
         hosts=world.hosts,
         crowded=world.crowded,
-        scope="network" if world.nodes > 1 else "host-memory",
-        device=options.device,
+        scopes={device.name: scope for device, scope in zip(chosen.devices, chosen.scopes, strict=True)},
         dtype=options.dtype,
         seed=options.seed,
         floor_s=floor_s,
-        notes=options.notes,
+        notes=options.notes + chosen.notes,
     )
     shared: RunFacts = world.from_root(facts)
     return shared

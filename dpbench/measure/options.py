@@ -12,7 +12,8 @@ class Options:
     sizes: tuple[int, ...] = ()  #: bytes, ascending, distinct, multiples of the dtype's size
     notes: tuple[str, ...] = field(default=())  #: what was adjusted and the user should read ("rounded down")
     dtype: str = "float32"
-    device: str = "cpu"
+    devices: tuple[str, ...] = ("auto",)  #: names, or auto alone
+    gpu_aware: str = "auto"  #: auto, yes or no
     iters: int | None = None  #: exactly so many samples, else the stopping rule
     warmup: int | None = None  #: exactly so many warm-ups, else the default rule
     max_time: float = 2.0  #: seconds of sampling per case

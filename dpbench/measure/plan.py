@@ -1,7 +1,8 @@
 """From options to cases: every row of the run is known, and checked, before anything is allocated."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from dpbench.dtypes import DTYPES
 from dpbench.engine.slicing import slicing
@@ -11,11 +12,19 @@ from dpbench.strategies.base import Roles, Scheduled
 from dpbench.strategies.registry import strategies
 
 
+class Layout(NamedTuple):
+    """How many ranks, on how many nodes."""
+
+    ranks: int
+    nodes: int
+
+
 @dataclass(frozen=True)
 class Plan:
     """One case: a strategy at a size. Without `roles` it is skipped, for the reason given."""
 
     strategy: str
+    device: str
     bytes: int
     count: int  #: elements
     roles: Roles | None
@@ -24,12 +33,16 @@ class Plan:
     reason: str | None = None
 
 
-def make_plan(options: Options, ranks: int, nodes: int) -> list[list[Plan]]:
+def make_plan(options: Options, devices: Sequence[str], layout: Layout) -> list[list[Plan]]:
     """Return the cases, size by size. Raises UsageError where the options do not suit the number of ranks."""
-    check_servers(options, ranks)
-    network = nodes > 1
+    check_servers(options, layout.ranks)
     return [
-        [plan_case(options, name, size, ranks, network) for name in options.strategies] for size in options.sizes
+        [
+            plan_case(options, name, device, size, layout)
+            for device in devices
+            for name in options.strategies
+        ]
+        for size in options.sizes
     ]
 
 
@@ -43,18 +56,18 @@ def check_servers(options: Options, ranks: int) -> None:
         raise UsageError(f"--servers {options.servers} is too many: at most {most}{others}")
 
 
-def plan_case(options: Options, name: str, size: int, ranks: int, network: bool) -> Plan:
+def plan_case(options: Options, name: str, device: str, size: int, layout: Layout) -> Plan:
     """Return the case of strategy `name` at `size` bytes."""
     strategy = strategies()[name]
     count = size // DTYPES[options.dtype].itemsize
     try:
-        roles = strategy.roles(ranks, options.servers, options.dedicated)
+        roles = strategy.roles(layout.ranks, options.servers, options.dedicated)
     except Unsuitable as reason:
-        return Plan(name, size, count, None, reason=str(reason))
+        return Plan(name, device, size, count, None, reason=str(reason))
     if not isinstance(strategy, Scheduled):
-        return Plan(name, size, count, roles)
-    slices, window = slicing(size, strategy.pieces(roles), network, options.slices, options.window)
-    return Plan(name, size, count, roles, slices, window)
+        return Plan(name, device, size, count, roles)
+    slices, window = slicing(size, strategy.pieces(roles), layout.nodes > 1, options.slices, options.window)
+    return Plan(name, device, size, count, roles, slices, window)
 
 
 def flat(plans: list[list[Plan]]) -> Iterator[Plan]:

@@ -17,7 +17,8 @@ def make_row(case: Case, options: Options, facts: RunFacts) -> Row:
     return Row(
         **common(options, facts),
         **asked(case),
-        **(outcome(case, facts) if case.exchange else {}),
+        scope=facts.scopes[case.plan.device],
+        **(outcome(case, facts) if case.reason is None else {}),
         warnings=" ".join(codes),
         quality=quality(case, bool(codes)),
         reason=case.reason or (f"{case.wrong} wrong elements, no times are given" if case.wrong else None),
@@ -26,7 +27,7 @@ def make_row(case: Case, options: Options, facts: RunFacts) -> Row:
 
 def quality(case: Case, warned: bool) -> str:
     """Return the verdict on a case."""
-    if case.exchange is None:
+    if case.reason is not None:
         return "skipped"
     return "invalid" if case.wrong else "warn" if warned else "ok"
 
@@ -41,8 +42,6 @@ def common(options: Options, facts: RunFacts) -> dict[str, Any]:
         "thread_level": facts.thread_level,
         "ranks": facts.ranks,
         "nodes": len(facts.hosts),
-        "scope": facts.scope,
-        "device": facts.device,
         "dtype": facts.dtype,
         "slices_requested": str(options.slices or "auto"),
         "seed": facts.seed,
@@ -56,6 +55,7 @@ def asked(case: Case) -> dict[str, Any]:
         "started_at": case.started_at,
         "finished_at": case.finished_at,
         "strategy": plan.strategy,
+        "device": plan.device,
         "workers": len(roles.workers) if roles else None,
         "bytes": plan.bytes,
         "count": plan.count,

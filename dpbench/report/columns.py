@@ -68,6 +68,11 @@ def limit(row: Row) -> str | None:
     return None if row.limit_fraction is None else f"{row.limit_fraction:.0%}"
 
 
+def device(row: Row) -> str:
+    """Return where the gradients live."""
+    return row.device
+
+
 def rates(of: Callable[[Row], float | None]) -> Cells:
     """Return cells whose points line up: for all as many decimals as give the smallest 3 digits."""
 
@@ -99,6 +104,7 @@ def times_fastest(rows: Sequence[Row]) -> list[str]:
 
 
 TABLE = (
+    Column("device", "", 11, each(device), "where the gradients live", when=lambda row: row.device != "cpu"),
     Column(
         "slices", "× window", 8, each(slices), "pieces the gradient is cut into × pieces under way at a time"
     ),

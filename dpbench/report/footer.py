@@ -26,7 +26,7 @@ def footer(facts: RunFacts, rows: Sequence[Row]) -> Iterator[str]:
     yield from (f"{column.head}\t{column.meaning}" for column in shown)
     if facts.ranks == 1:
         yield "One rank sends nothing: rates are n/a. Use more: --ranks N, or mpirun -n N."
-    elif len(facts.hosts) == 1:
+    elif "host-memory" in facts.scopes.values():
         yield "One node: its ranks share memory, which is not a network: no claim about one."
 
 

@@ -14,7 +14,7 @@ def header(facts: RunFacts) -> Iterator[str]:
     yield f"command\t{facts.command}"
     yield f"MPI\t{facts.mpi_library}, thread level {facts.thread_level}"
     yield f"ranks\t{facts.ranks} on {count(len(facts.hosts), 'node')}: {some(facts.hosts)}"
-    yield f"gradient\t{facts.dtype} on {facts.device}, seed {facts.seed}"
+    yield f"gradient\t{facts.dtype} on {', '.join(facts.scopes)}, seed {facts.seed}"
     floor = format_time(facts.floor_s).replace("us", "µs")
     yield f"floor\t{floor}: an exchange of nothing, timed in the same way"
     yield from (f"note\t{note}" for note in facts.notes)

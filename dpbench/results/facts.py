@@ -16,8 +16,7 @@ class RunFacts:
     ranks: int
     hosts: tuple[str, ...]  #: the distinct nodes, in the order of their first ranks
     crowded: bool  #: some node has more ranks than cores
-    scope: str  #: network, intra-node-gpu, shared-gpu, host-memory
-    device: str
+    scopes: dict[str, str]  #: by device: network, intra-node-gpu, shared-gpu, host-memory
     dtype: str
     seed: int
     floor_s: float  #: what an exchange of nothing takes, timed in the same way

@@ -53,7 +53,7 @@ class Library(Strategy):
 
     @abstractmethod
     def prepare(self, calls: "LibraryCalls", output: Any, dtype: str) -> Callable[[], None]:
-        """Return a call that replaces `output` (a device array that holds the rank's gradient) by the sum.
+        """Return a call that replaces what `output` holds, the rank's gradient, by the sum.
 
         Raises Unsuitable where the library cannot do the dtype.
         """

@@ -39,7 +39,7 @@ def stub_of_mpi4py(folder: Path, code: str) -> str:
         ("--window 0", 2, "--window.*'0'.*from 1"),
         ("--ranks 2", 2, "--ranks 2.*launcher"),
         ("measure", 2, "'measure'"),
-        ("--device cuda", 3, "--device cuda.*no GPU support"),
+        ("--device cuda", 3, "--device cuda: .* on .*: "),
     ],
 )
 def test_a_mistake_gives_one_message_from_four_ranks(typed: str, code: int, words: str) -> None:

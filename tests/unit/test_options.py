@@ -209,10 +209,10 @@ def test_textbook_is_one_slice() -> None:
     assert parse("--slices", "auto").slices is None
 
 
-@pytest.mark.parametrize("name", ["cuda", "gpu"])
-def test_a_gpu_is_not_supported_yet(name: str) -> None:
-    with pytest.raises(PlatformError, match=f"--device {name}.*no GPU support.*--device cpu"):
-        parse("--device", name)
+def test_devices_are_a_comma_list_and_gpu_is_cuda() -> None:
+    assert parse("--device", "gpu, cuda-staged,cuda").devices == ("cuda", "cuda-staged")
+    assert parse().devices == ("auto",)
+    assert "auto stands alone" in refusal("--device", "auto,cpu")
 
 
 def test_bfloat16_without_its_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,9 +247,7 @@ def test_a_mistake_is_one_message_and_a_code(
         "did you mean float32?\n"
         "Try 'dpbench run --help'.\n"
     )
-    monkeypatch.setattr(sys, "argv", ["dpbench", "--device", "gpu"])
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    monkeypatch.setattr(sys, "argv", ["dpbench", "-d", "bf16"])
     assert cli.main() == Exit.ENVIRONMENT
-    assert (
-        capsys.readouterr().err
-        == "dpbench: --device gpu: this version has no GPU support; use --device cpu\n"
-    )
+    assert capsys.readouterr().err.startswith("dpbench: --dtype bfloat16 needs the package ml_dtypes")

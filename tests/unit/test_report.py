@@ -31,8 +31,7 @@ FACTS = RunFacts(
     ranks=4,
     hosts=("node1",),
     crowded=False,
-    scope="host-memory",
-    device="cpu",
+    scopes={"cpu": "host-memory"},
     dtype="float32",
     seed=1,
     floor_s=1.23e-6,
@@ -169,7 +168,7 @@ def test_one_rank_is_told_why_rates_are_missing_and_how_to_use_more() -> None:
 
 
 def test_several_nodes_are_not_told_about_shared_memory() -> None:
-    assert "memory" not in "".join(footer(RunFacts(**{**vars(FACTS), "hosts": ("a", "b")}), ROWS))
+    assert "memory" not in "".join(footer(RunFacts(**{**vars(FACTS), "scopes": {"cpu": "network"}}), ROWS))
 
 
 def test_an_ascii_stream_gets_the_same_layout_in_ascii() -> None:

@@ -1,0 +1,92 @@
+"""A device with everything on it that the cases of one size share; it makes the cases."""
+
+from typing import Any
+
+from dpbench.devices.base import Device
+from dpbench.dtypes import DTYPES
+from dpbench.engine.build import Engine, Shape
+from dpbench.engine.exchange import Exchange
+from dpbench.engine.memory import Buffers, allocate
+from dpbench.engine.world import World
+from dpbench.errors import Unsuitable
+from dpbench.measure.agree import all_or_none
+from dpbench.measure.case import Case, Ports, now, skipped
+from dpbench.measure.options import Options
+from dpbench.measure.payload import Payload, fill
+from dpbench.measure.plan import Plan
+from dpbench.schedule.count import total, traffic, written
+from dpbench.strategies.base import Roles, Scheduled
+from dpbench.strategies.registry import strategies
+
+
+class Stage:
+    """One device of this rank. Methods are collective."""
+
+    def __init__(self, world: World, device: Device, options: Options, trusts_collectives: bool) -> None:
+        self.world = world
+        self.device = device
+        self.options = options
+        self.engine = Engine(world, device, trusts_collectives)
+        self.payload = Payload(world.size, options.dtype, options.seed)
+        self.itemsize = DTYPES[options.dtype].itemsize
+        self.tables: dict[range, Any] = {}
+
+    def cases(self, plans: list[Plan]) -> list[Case]:
+        """Return the cases of one size, compiled on the same buffers; or finished at once if they cannot run."""
+        if not plans:
+            return []
+        try:
+            buffers = all_or_none(self.world, lambda: self.buffers(plans[0].count))
+        except Unsuitable as reason:
+            return [skipped(plan, str(reason)) for plan in plans]
+        return [self.prepare(plan, buffers) for plan in plans]
+
+    def buffers(self, count: int) -> Buffers:
+        """Return the buffers of `count` elements, the input filled. Raises Unsuitable if there is no memory."""
+        buffers = Buffers(*(allocate(self.device, count, self.options.dtype) for _ in Buffers._fields))
+        fill(self.device, buffers.input.array, self.device.from_host(self.payload.table(self.world.rank)))
+        return buffers
+
+    def prepare(self, plan: Plan, buffers: Buffers) -> Case:
+        """Return the case of a plan."""
+        if plan.roles is None:
+            return skipped(plan, str(plan.reason))
+        roles, strategy = plan.roles, strategies()[plan.strategy]
+        shape = self.shape(plan)
+        try:
+            exchange = all_or_none(
+                self.world, lambda: self.engine.build(strategy, roles, shape, buffers), undo=Exchange.close
+            )
+        except Unsuitable as reason:
+            return skipped(plan, str(reason))
+        case = Case(plan, now(), self.device, exchange, buffers.output.array, self.expected(roles.workers))
+        case.holds = [(0, plan.count)]
+        if isinstance(strategy, Scheduled):
+            self.count(case, strategy, roles, shape)
+        return case
+
+    def shape(self, plan: Plan) -> Shape:
+        """Return how the gradient of a plan is laid out and cut."""
+        return Shape(
+            self.options.dtype,
+            self.itemsize,
+            plan.count,
+            plan.slices or 1,
+            plan.window or 1,
+            self.options.server_buffer,
+        )
+
+    def expected(self, workers: range) -> Any:
+        """Return the table of the sum over `workers`, on the device."""
+        if workers not in self.tables:
+            self.tables[workers] = self.device.from_host(self.payload.total(workers))
+        return self.tables[workers]
+
+    def count(self, case: Case, strategy: Scheduled, roles: Roles, shape: Shape) -> None:
+        """Count what every rank sends and receives, and what this one holds in the end."""
+        rounds = [r for j in range(shape.slices) for r in self.engine.rounds(strategy, roles, shape, j)]
+        mine = total(traffic(rounds, self.itemsize))
+        sent, busiest = zip(*self.world.gather((mine.sent, mine.busiest)), strict=True)
+        case.ports = Ports(sum(sent), busiest.index(max(busiest)), max(busiest))
+        if self.world.rank not in roles.workers:
+            case.holds = written(rounds)
