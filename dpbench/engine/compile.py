@@ -4,14 +4,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dpbench.devices.base import Device
-from dpbench.engine.steps import Call, Pool, Step, Transfer
+from dpbench.engine.steps import Call, Pool, Step, Transfer, restart
 from dpbench.engine.survey import IN_FLIGHT, Cut, Range, operations, stages, survey
-from dpbench.engine.wire import Wire, restart
 from dpbench.errors import Unsuitable
 from dpbench.schedule.round import Op, Recv, Round, Send
+
+if TYPE_CHECKING:  # any wire will do: compiling needs no MPI
+    from dpbench.engine.wire import Wire
 
 TAGS = 2**15  # MPI guarantees tags up to 32767
 SMALL_FAN_IN = 64 * 1024  # bytes; below, one test for all receives is cheaper than dealing with each on arrival
@@ -39,7 +41,7 @@ class Message(NamedTuple):
 class Compiler:
     """Builds the lanes of one exchange: one (strategy, size, slices) of one rank."""
 
-    def __init__(self, wire: Wire, device: Device, buffers: Buffers, dtype: str, cut: Cut) -> None:
+    def __init__(self, wire: "Wire", device: Device, buffers: Buffers, dtype: str, cut: Cut) -> None:
         self.wire = wire
         self.device = device
         self.arrays: dict[str, Any] = buffers._asdict()

@@ -5,11 +5,15 @@ thread and one slice is added while another one's bytes travel.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dpbench.engine.wire import Start, Wire
+if TYPE_CHECKING:  # a lane can be compiled and run on any wire, without MPI
+    from dpbench.engine.wire import Wire
 
 Call = Callable[[], Any]
+
+Start = Callable[[], Any]
+"""Starts one transfer and returns its request."""
 
 
 class Transfer(NamedTuple):
@@ -47,7 +51,13 @@ class Pool:
         call()
 
 
-def run_lane(steps: list[Step], wire: Wire) -> Iterator[None]:
+def restart(request: Any) -> Any:
+    """Start a persistent request and return it."""
+    request.Start()
+    return request
+
+
+def run_lane(steps: list[Step], wire: "Wire") -> Iterator[None]:
     """Run a lane's steps one after the other; yield while waiting."""
     startall, testall = wire.startall, wire.testall
     for requests, starts, chains, after in steps:
