@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
 
 from dpbench.schedule.round import Op, Recv, Round
 
@@ -14,14 +14,15 @@ IN_FLIGHT = 16  # transfers of one round under way at once, each way: enough to 
 Range = tuple[int, int]
 
 
-class Cut(NamedTuple):
+@dataclass(frozen=True)
+class Cut:
     """How messages are cut: by the receiver's staging, alike on every rank."""
 
     itemsize: int
     lanes: int
     server_buffer: int  #: bytes of staging that one rank may have in all
 
-    @property
+    @cached_property
     def elements(self) -> int:
         """The most elements of one message."""
         staging = max(self.server_buffer // self.lanes, SMALLEST_STAGING)
@@ -29,9 +30,10 @@ class Cut(NamedTuple):
 
     def pieces(self, lo: int, hi: int) -> Iterator[tuple[int, int]]:
         """Yield the messages that carry `[lo, hi)`: one, possibly empty, unless it is too large."""
-        yield lo, min(hi, lo + self.elements)
-        for start in range(lo + self.elements, hi, self.elements):
-            yield start, min(hi, start + self.elements)
+        most = self.elements
+        yield lo, min(hi, lo + most)
+        for start in range(lo + most, hi, most):
+            yield start, min(hi, start + most)
 
     def slots(self, largest: int, most: int) -> int:
         """Return how many staged receives a lane may have posted: credits, bounded by the memory cap."""
