@@ -7,6 +7,7 @@ from dpbench.dtypes import DTYPES
 from dpbench.engine.slicing import slicing
 from dpbench.errors import Unsuitable, UsageError
 from dpbench.measure.options import Options
+from dpbench.schedule.count import total, traffic
 from dpbench.strategies.base import Roles, Scheduled
 from dpbench.strategies.registry import strategies
 
@@ -53,8 +54,17 @@ def plan_case(options: Options, name: str, size: int, ranks: int, network: bool)
         return Plan(name, size, count, None, reason=str(reason))
     if not isinstance(strategy, Scheduled):
         return Plan(name, size, count, roles)
-    slices, window = slicing(size, strategy.pieces(roles), network, options.slices, options.window)
+    messages = max(messages_of(strategy, roles, rank, count) for rank in (0, ranks - 1))  # a server and a worker
+    slices, window = slicing(
+        size, strategy.pieces(roles), messages, network, slices=options.slices, window=options.window
+    )
     return Plan(name, size, count, roles, slices, window)
+
+
+def messages_of(strategy: Scheduled, roles: Roles, rank: int, count: int) -> int:
+    """Return how many messages `rank` sends and receives in one slice of `count` elements."""
+    mine = total(traffic(strategy.rounds(rank, roles, 0, count), itemsize=1))
+    return mine.messages_sent + mine.messages_received
 
 
 def flat(plans: list[list[Plan]]) -> Iterator[Plan]:
