@@ -1,6 +1,5 @@
 """From options to cases: every row of the run is known, and checked, before anything is allocated."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dpbench.dtypes import DTYPES
@@ -65,8 +64,3 @@ def messages_of(strategy: Scheduled, roles: Roles, rank: int, count: int) -> int
     """Return how many messages `rank` sends and receives in one slice of `count` elements."""
     mine = total(traffic(strategy.rounds(rank, roles, 0, count), itemsize=1))
     return mine.messages_sent + mine.messages_received
-
-
-def flat(plans: list[list[Plan]]) -> Iterator[Plan]:
-    """Yield all cases."""
-    return (plan for block in plans for plan in block)
