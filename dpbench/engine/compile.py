@@ -53,8 +53,8 @@ class Compiler:
         """Return the steps of each lane; slice j runs in lane j mod W, in order of j."""
         found = survey(chain.from_iterable(map(slice_rounds, range(slices))), self.cut)
         self.keep = self.wire.fits(found.messages)
-        self.slots = self.cut.slots(found.largest, found.most)
-        self.stride = -(-found.largest // 64) * 64  # every slot begins on a cache line
+        self.stride = found.stride
+        self.slots = self.cut.slots(found.stride, found.most)
         return [
             self.lane(lane, chain.from_iterable(map(slice_rounds, range(lane, slices, self.cut.lanes))))
             for lane in range(self.cut.lanes)
