@@ -4,15 +4,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dpbench.devices.base import Call, Device
 from dpbench.engine.memory import Buffers, Memory, Range, allocate
-from dpbench.engine.steps import Lane, Pool, Step, Transfer
+from dpbench.engine.steps import Lane, Pool, Step, Transfer, restart
 from dpbench.engine.survey import IN_FLIGHT, Cut, operations, stages, survey
-from dpbench.engine.wire import Wire, restart
 from dpbench.errors import Unsuitable
 from dpbench.schedule.round import Op, Recv, Round, Send
+
+if TYPE_CHECKING:  # any wire will do: compiling needs no MPI
+    from dpbench.engine.wire import Wire
 
 TAGS = 2**15  # MPI guarantees tags up to 32767
 SMALL_FAN_IN = 64 * 1024  # bytes; below, one test for all receives is cheaper than dealing with each on arrival
@@ -33,7 +35,7 @@ class Message(NamedTuple):
 class Compiler:
     """Builds the lanes of one exchange: one (strategy, size, slices) of one rank."""
 
-    def __init__(self, wire: Wire, device: Device, buffers: Buffers, dtype: str, cut: Cut) -> None:
+    def __init__(self, wire: "Wire", device: Device, buffers: Buffers, dtype: str, cut: Cut) -> None:
         self.wire = wire
         self.device = device
         self.buffers = buffers
@@ -45,8 +47,8 @@ class Compiler:
         """Return the lanes; slice j runs in lane j mod W, in order of j."""
         found = survey(chain.from_iterable(map(slice_rounds, range(slices))), self.cut)
         self.keep = self.wire.fits(found.messages)
-        self.slots = self.cut.slots(found.largest, found.most)
-        self.stride = -(-found.largest // 64) * 64  # every slot begins on a cache line
+        self.stride = found.stride
+        self.slots = self.cut.slots(found.stride, found.most)
         return [
             self.lane(lane, chain.from_iterable(map(slice_rounds, range(lane, slices, self.cut.lanes))))
             for lane in range(self.cut.lanes)

@@ -5,11 +5,15 @@ thread and one slice is added while another one's bytes travel.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dpbench.devices.base import Call
-from dpbench.engine.wire import Start, Wire
 
+if TYPE_CHECKING:  # a lane can be compiled and run on any wire, without MPI
+    from dpbench.engine.wire import Wire
+
+Start = Callable[[], Any]
+"""Starts one transfer and returns its request."""
 
 class Transfer(NamedTuple):
     """One message: how it is started, and what to do when it is complete."""
@@ -54,7 +58,13 @@ class Pool:
         call()
 
 
-def run_lane(lane: Lane, wire: Wire) -> Iterator[None]:
+def restart(request: Any) -> Any:
+    """Start a persistent request and return it."""
+    request.Start()
+    return request
+
+
+def run_lane(lane: Lane, wire: "Wire") -> Iterator[None]:
     """Run a lane's steps one after the other; yield while waiting, for messages or for the device.
 
     What a call made is complete before a message carries it, before its staging is received into again, and

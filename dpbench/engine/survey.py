@@ -2,38 +2,42 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
 
 from dpbench.engine.memory import Range
 from dpbench.schedule.round import Op, Recv, Round
 
 LARGEST_MESSAGE = 2**30  # bytes; Open MPI 5 rejects counts from 2**31 on
 SMALLEST_STAGING = 4096  # bytes a lane's staging has at least, whatever the cap
+ALIGNED = 64  # elements of which a staging slot has a multiple: every slot begins on a cache line
 IN_FLIGHT = 16  # transfers of one round under way at once, each way: enough to fill a port, cheap to test
 
 
-class Cut(NamedTuple):
+@dataclass(frozen=True)
+class Cut:
     """How messages are cut: by the receiver's staging, alike on every rank."""
 
     itemsize: int
     lanes: int
     server_buffer: int  #: bytes of staging that one rank may have in all
 
-    @property
+    @cached_property
     def elements(self) -> int:
         """The most elements of one message."""
         staging = max(self.server_buffer // self.lanes, SMALLEST_STAGING)
-        return max(1, min(LARGEST_MESSAGE, staging) // self.itemsize)
+        most = min(LARGEST_MESSAGE, staging) // self.itemsize
+        return max(1, most - most % ALIGNED)  # what fills a slot makes it no larger
 
     def pieces(self, lo: int, hi: int) -> Iterator[tuple[int, int]]:
         """Yield the messages that carry `[lo, hi)`: one, possibly empty, unless it is too large."""
-        yield lo, min(hi, lo + self.elements)
-        for start in range(lo + self.elements, hi, self.elements):
-            yield start, min(hi, start + self.elements)
+        most = self.elements
+        yield lo, min(hi, lo + most)
+        for start in range(lo + most, hi, most):
+            yield start, min(hi, start + most)
 
-    def slots(self, largest: int, most: int) -> int:
-        """Return how many staged receives a lane may have posted: credits, bounded by the memory cap."""
-        fitting = self.server_buffer // self.lanes // max(1, largest * self.itemsize)
+    def slots(self, stride: int, most: int) -> int:
+        """Return how many staged receives of `stride` elements a lane may have posted: credits, within the cap."""
+        fitting = self.server_buffer // self.lanes // max(1, stride * self.itemsize)
         return max(1, min(IN_FLIGHT, most, fitting))
 
 
@@ -44,6 +48,11 @@ class Survey:
     messages: int = 0
     largest: int = 0  #: elements of the largest staged message
     most: int = 0  #: staged messages of the fullest round
+
+    @property
+    def stride(self) -> int:
+        """The elements of a staging slot."""
+        return -(-self.largest // ALIGNED) * ALIGNED
 
 
 def operations(recvs: Iterable[Recv], cut: Cut) -> dict[Range, list[Op]]:

@@ -1,13 +1,10 @@
 """Messages as the engine needs them: prebuilt buffer specs, and requests that are persistent or made anew."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from dpbench.engine.mpi import MPI
-
-Start = Callable[[], Any]
-"""Starts one transfer and returns its request."""
+from dpbench.engine.steps import Start
 
 
 class Wire:
@@ -50,9 +47,3 @@ class Wire:
         for request in requests:
             request.Free()
         self.live -= len(requests)
-
-
-def restart(request: Any) -> Any:
-    """Start a persistent request and return it."""
-    request.Start()
-    return request

@@ -1,6 +1,6 @@
 """From options to cases: every row of the run is known, and checked, before anything is allocated."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -8,6 +8,7 @@ from dpbench.dtypes import DTYPES
 from dpbench.engine.slicing import slicing
 from dpbench.errors import Unsuitable, UsageError
 from dpbench.measure.options import Options
+from dpbench.schedule.count import total, traffic
 from dpbench.strategies.base import Roles, Scheduled
 from dpbench.strategies.registry import strategies
 
@@ -66,10 +67,15 @@ def plan_case(options: Options, name: str, device: str, size: int, layout: Layou
         return Plan(name, device, size, count, None, reason=str(reason))
     if not isinstance(strategy, Scheduled):
         return Plan(name, device, size, count, roles)
-    slices, window = slicing(size, strategy.pieces(roles), layout.nodes > 1, options.slices, options.window)
+    messages = max(messages_of(strategy, roles, rank, count) for rank in (0, layout.ranks - 1))  # a server, a worker
+    network = layout.nodes > 1
+    slices, window = slicing(
+        size, strategy.pieces(roles), messages, network, slices=options.slices, window=options.window
+    )
     return Plan(name, device, size, count, roles, slices, window)
 
 
-def flat(plans: list[list[Plan]]) -> Iterator[Plan]:
-    """Yield all cases."""
-    return (plan for block in plans for plan in block)
+def messages_of(strategy: Scheduled, roles: Roles, rank: int, count: int) -> int:
+    """Return how many messages `rank` sends and receives in one slice of `count` elements."""
+    mine = total(traffic(strategy.rounds(rank, roles, 0, count), itemsize=1))
+    return mine.messages_sent + mine.messages_received
