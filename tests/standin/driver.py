@@ -23,6 +23,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
 
 # What makes UCX look into memory before it touches it, and what makes the MPI library leave every message to UCX.
 AWARE = {
@@ -41,7 +42,7 @@ def environment(aware: bool) -> dict[str, str]:
     libraries = [stand_in(), cuda_ucx()] if aware else [stand_in()]
     return {
         "LD_LIBRARY_PATH": joined(*libraries, before="LD_LIBRARY_PATH"),
-        "PYTHONPATH": joined(HERE / "fakecupy", before="PYTHONPATH"),
+        "PYTHONPATH": joined(HERE / "fakecupy", ROOT, before="PYTHONPATH"),
         **(AWARE if aware else {}),
     }
 

@@ -52,24 +52,24 @@ except runtime.CUDARuntimeError as error:
 
 OVERRUN = """
 import numpy
-from cupy.cuda import runtime
-host, device = numpy.zeros(8192, "u1"), runtime.malloc(4096)
+from cupy.cuda import _driver
+host, device = numpy.zeros(8192, "u1"), _driver.malloc(4096)
 for start, size in ((0, 4096), (4095, 1), (0, 4097), (4095, 2), (4096, 1)):
     try:
-        runtime.memcpy(device + start, host.ctypes.data, size)
+        _driver.memcpy(device + start, host.ctypes.data, size)
         print("copied", start, size)
-    except runtime.CUDARuntimeError:
+    except _driver.CUDARuntimeError:
         print("refused", start, size)
 """
 
 LAZY = """
 import cupy, numpy
-from cupy.cuda import Stream, runtime
+from cupy.cuda import Stream, _driver, runtime
 one, result = cupy.asarray(numpy.array([1.0])), cupy.empty(1, "f8")
 cupy.cuda.get_current_stream().synchronize()
 stream, host = Stream(non_blocking=True), numpy.zeros(1)
 def result_now():
-    runtime.memcpy(host.ctypes.data, result.data.ptr, 8)
+    _driver.memcpy(host.ctypes.data, result.data.ptr, 8)
     return host[0]
 with stream:
     cupy.add(one, one, result)
@@ -78,6 +78,21 @@ runtime.memcpyAsync(result.data.ptr, one.data.ptr, 8, runtime.memcpyDefault, str
 print(result_now())
 stream.synchronize()
 print(result_now())
+"""
+
+AT_ONCE = """
+import numpy
+from cupy.cuda import _driver
+from dpbench.devices.cuda import CudaDevice
+device, host = CudaDevice(0), numpy.zeros(4, "u1")
+def now(array):
+    _driver.memcpy(host.ctypes.data, device.address(array), 4)
+    return host.tolist()
+array = device.from_host(numpy.arange(4, dtype="u1"))
+print(now(array))
+print(now(device.take(array, numpy.array([1, 0]), 2)))
+device.poison(array)
+print(now(array))
 """
 
 
@@ -130,3 +145,8 @@ def test_a_copy_beyond_an_allocation_is_refused() -> None:
 
 def test_a_stream_does_nothing_until_it_is_waited_for() -> None:
     assert python(LAZY).stdout.split() == ["nan", "False", "2.0", "True", "2.0", "1.0"]
+
+
+def test_what_the_device_does_not_queue_is_complete_when_its_call_returns() -> None:
+    said = python(AT_ONCE).stdout.splitlines()
+    assert said == ["[0, 1, 2, 3]", "[2, 3, 0, 1]", "[255, 255, 255, 255]"]

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from cupy import cuda
-from cupy.cuda import runtime
+from cupy.cuda import _driver
 from cupy.cuda.memory import MemoryPointer
 
 __version__ = "14.2.0"
@@ -76,7 +76,7 @@ def asarray(values: np.ndarray) -> ndarray:
     array = empty(values.shape, values.dtype)
     copy = values.copy()  # CUDA has read pageable memory when the call returns
     where = array.data.ptr
-    cuda.get_current_stream().begin(lambda: runtime.memcpy(where, copy.ctypes.data, copy.nbytes))
+    cuda.get_current_stream().begin(lambda: _driver.memcpy(where, copy.ctypes.data, copy.nbytes))
     return array
 
 
@@ -103,7 +103,7 @@ def compute(function, operands, out: ndarray) -> ndarray:
     def kernel() -> None:
         with np.errstate(all="ignore"):
             result = np.asarray(function(*(host_copy(*each) for each in views)), dtype)
-        runtime.memcpy(where, result.ctypes.data, result.nbytes)
+        _driver.memcpy(where, result.ctypes.data, result.nbytes)
 
     cuda.get_current_stream().begin(kernel)
     return out
@@ -115,7 +115,7 @@ def view(array: ndarray) -> tuple[int, tuple[int, ...], np.dtype]:
 
 def host_copy(address: int, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     copy = np.empty(shape, dtype)
-    runtime.memcpy(copy.ctypes.data, address, copy.nbytes)
+    _driver.memcpy(copy.ctypes.data, address, copy.nbytes)
     return copy
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cupy.cuda import memory, runtime
+from cupy.cuda import _driver, memory, runtime
 from cupy.cuda.memory import MemoryPointer, MemoryPool
 
 __all__ = ["Device", "MemoryPool", "Stream", "alloc_pinned_memory", "get_current_stream", "memory", "runtime"]
@@ -24,7 +24,7 @@ class Device:
         self.id = ordinal
 
     def use(self) -> None:
-        runtime.setDevice(self.id)
+        _driver.use(self.id)
 
     @property
     def pci_bus_id(self) -> str:
@@ -63,11 +63,11 @@ class Stream:
         _entered.pop()
 
 
-_default = Stream(non_blocking=True)
+default_stream = Stream(non_blocking=True)
 
 
 def get_current_stream() -> Stream:
-    return _entered[-1] if _entered else _default
+    return _entered[-1] if _entered else default_stream
 
 
 def stream_of(handle: int) -> Stream:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from cupy.cuda import runtime
+from cupy.cuda import _driver
 
 
 class OutOfMemoryError(MemoryError):
@@ -30,7 +30,10 @@ class MemoryPointer:
         return MemoryPointer(self.mem, self.ptr + offset)
 
     def memset(self, value: int, size: int) -> None:
-        runtime.memset(self.ptr, value, size)
+        """Begin to set bytes, on the default stream; CUDA does not wait for that either."""
+        from cupy.cuda import default_stream
+
+        default_stream.begin(lambda: _driver.memset(self.ptr, value, size))
 
 
 class MemoryPool:
@@ -50,10 +53,10 @@ class MemoryPool:
 
     def _fresh(self, size: int) -> int:
         try:
-            ptr = runtime.malloc(size)
-        except runtime.CUDARuntimeError as error:
-            if error.status == runtime.errorMemoryAllocation:
+            ptr = _driver.malloc(size)
+        except _driver.CUDARuntimeError as error:
+            if error.status == _driver.OUT_OF_MEMORY:
                 raise OutOfMemoryError(f"Out of memory allocating {size:,} bytes") from error
             raise
-        runtime.memset(ptr, 0xFF, size)
+        _driver.memset(ptr, 0xFF, size)
         return ptr
