@@ -7,20 +7,24 @@ ARGS ?=
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DELETE_ON_ERROR:
-.PHONY: help bench test test-mpich lint clean
+.PHONY: help bench test test-mpich test-cluster lint clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 	@echo 'Settings: PYTHON=python3.12, RANKS=4 (bench), ARGS="..." (more options for dpbench or pytest)'
 
 bench: .venv/bench.installed ## set up .venv and measure all strategies on this machine
 	.venv/bin/dpbench --ranks $(RANKS) $(ARGS)
 
-test: .venv/dev.installed ## set up .venv and run the whole test suite
-	.venv/bin/python -m pytest $(ARGS)
+test: .venv/dev.installed ## set up .venv and run all tests that need no Slurm
+	.venv/bin/python -m pytest --ignore tests/cluster $(ARGS)
 
 test-mpich: .venv-mpich/dev.installed ## run the MPI tests with MPICH instead of Open MPI
 	.venv-mpich/bin/python -m pytest tests/mpi $(ARGS)
+
+test-cluster: .venv/dev.installed .venv-mpich/dev.installed ## run the job scripts on a real Slurm, with both MPIs
+	.venv/bin/python -m pytest tests/cluster $(ARGS)
+	.venv-mpich/bin/python -m pytest tests/cluster $(ARGS)
 
 lint: .venv/dev.installed ## check style and types
 	.venv/bin/python -m ruff check
