@@ -1,0 +1,41 @@
+"""Real ranks: every strategy leaves the exact sum on every worker, whatever the dtype, count, slices and cuts."""
+
+import json
+from typing import Any
+
+import pytest
+from jobs import program
+
+RANKS = [1, 2, 3, 4, 5]
+DTYPES = ["float16", "float32", "float64", "int32", "int64", "bfloat16"]
+MIB = 2**20
+
+
+def check(ranks: int, timeout: float = 120, **work: Any) -> None:
+    """Run what `work` asks for (see programs/exchanges.py) and expect every sum to be right."""
+    job = program(ranks, "exchanges", json.dumps(work), timeout=timeout)
+    assert job.returncode == 0, job.stderr
+    found = json.loads(job.stdout)
+    assert found["wrong"] == []
+    assert found["checked"] > 0
+    assert found["skipped"] in ([], ["mpi bfloat16"])  # MPI has no such type
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_every_dtype_and_count_gives_the_sum(ranks: int) -> None:
+    check(ranks, dtypes=DTYPES, counts=[0, 1, ranks - 1, 4097], bytes=[MIB], slicings=[(1, 1), (5, 2)])
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_no_count_loses_its_tail_however_it_is_sliced(ranks: int) -> None:
+    check(ranks, dtypes=["float32"], counts=[2, 3, 7, ranks, ranks + 1, 4095], slicings=[(1, 1), (2, 2), (5, 2)])
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_requests_made_anew_split_messages_and_small_buffers_give_the_sum(ranks: int) -> None:
+    modes = ["requests made anew", "few persistent requests", "split messages", "small server buffer"]
+    check(ranks, dtypes=["float32"], counts=[0, ranks - 1, 4097], bytes=[MIB], modes=modes)
+
+
+def test_64_mib_give_the_sum() -> None:
+    check(2, dtypes=["float32"], bytes=[64 * MIB], slicings=[(1, 1), (8, 2)])
