@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+
 from jobs import program
 
 RANKS = [1, 2, 3, 4, 5]

@@ -19,7 +19,7 @@ from dpbench.devices.cpu import NumpyDevice
 from dpbench.devices.hostdtype import numpy_dtype
 from dpbench.engine import survey
 from dpbench.engine.build import Engine, Shape
-from dpbench.engine.compile import Buffers
+from dpbench.engine.memory import Buffers, Place, allocate
 from dpbench.engine.wire import Wire
 from dpbench.engine.world import World
 from dpbench.errors import Unsuitable
@@ -85,7 +85,7 @@ class Checker:
         self.gradients = [gradient(worker, count).astype(self.numpy) for worker in range(ranks)]
         self.totals: dict[range, Any] = {}
         mine = engine.device.from_host(self.gradients[engine.rank])
-        self.buffers = Buffers(mine, engine.device.empty(count, dtype))
+        self.buffers = Buffers(Place(mine, mine), allocate(engine.device, count, dtype))
 
     def check(self, strategy: Strategy, roles: Roles, slicing: tuple[int, int], mode: str) -> None:
         """Exchange twice, or a library call once, and compare."""
@@ -103,7 +103,7 @@ class Checker:
             if self.engine.wire.live > Wire.PERSISTENT:
                 self.found.wrong.append(f"{label}: {self.engine.wire.live} persistent requests")
             for _ in range(1 if isinstance(strategy, Library) else 2):
-                self.engine.device.poison(self.buffers.output)
+                self.engine.device.poison(self.buffers.output.array)
                 if exchange.restore:
                     exchange.restore()
                 exchange.run()
@@ -114,9 +114,9 @@ class Checker:
     def compare(self, roles: Roles, label: str) -> None:
         """Note every difference from the sum, and any change of the input."""
         rank = self.engine.rank
-        pairs = [("input", self.buffers.input, self.gradients[rank])]
+        pairs = [("input", self.buffers.input.array, self.gradients[rank])]
         if rank in roles.workers:
-            pairs.append(("output", self.buffers.output, self.total(roles.workers)))
+            pairs.append(("output", self.buffers.output.array, self.total(roles.workers)))
         for name, array, right in pairs:
             if not np.array_equal(array, right):
                 wrong = np.flatnonzero(~(array == right))
