@@ -12,13 +12,11 @@ from dpbench.devices.base import Call
 if TYPE_CHECKING:  # a lane can be compiled and run on any wire, without MPI
     from dpbench.engine.wire import Wire
 
-Start = Callable[[], Any]
-"""Starts one transfer and returns its request."""
 
 class Transfer(NamedTuple):
     """One message: how it is started, and what to do when it is complete."""
 
-    start: Start
+    start: Call  #: returns its request
     done: Call | None = None
     request: Any = None  #: the persistent request, if it has one
 
@@ -40,7 +38,7 @@ class Step(NamedTuple):
 
     before: list[Call]  #: what precedes the messages
     requests: list[Any]  #: a burst's persistent requests
-    starts: list[Start]  #: a burst's messages where requests are made anew
+    starts: list[Call]  #: a burst's messages where requests are made anew
     chains: list[list[Transfer]]
     after: list[Call]  #: what follows when all messages are complete
 

@@ -3,8 +3,8 @@
 from functools import partial
 from typing import Any
 
+from dpbench.devices.base import Call
 from dpbench.engine.mpi import MPI
-from dpbench.engine.steps import Start
 
 
 class Wire:
@@ -38,7 +38,7 @@ class Wire:
         make = self.comm.Send_init if kind == "send" else self.comm.Recv_init
         return make(spec, peer, tag)
 
-    def transient(self, kind: str, spec: list[Any], peer: int, tag: int) -> Start:
+    def transient(self, kind: str, spec: list[Any], peer: int, tag: int) -> Call:
         """Return a call that starts a request of its own each time."""
         return partial(self.comm.Isend if kind == "send" else self.comm.Irecv, spec, peer, tag)
 
