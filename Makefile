@@ -7,7 +7,7 @@ ARGS ?=
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DELETE_ON_ERROR:
-.PHONY: help bench test test-mpich lint clean
+.PHONY: help bench test test-mpich perf lint clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -21,6 +21,10 @@ test: .venv/dev.installed ## set up .venv and run the whole test suite
 
 test-mpich: .venv-mpich/dev.installed ## run the MPI tests with MPICH instead of Open MPI
 	.venv-mpich/bin/python -m pytest tests/mpi $(ARGS)
+
+perf: .venv/dev.installed .venv-mpich/dev.installed ## compare the engine's speed with its targets, on a quiet machine
+	.venv/bin/python tests/performance/engine.py $(ARGS); open=$$?; \
+	.venv-mpich/bin/python tests/performance/engine.py $(ARGS) && exit $$open
 
 lint: .venv/dev.installed ## check style and types
 	.venv/bin/python -m ruff check
