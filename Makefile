@@ -8,7 +8,9 @@ SYSTEM = tests/cluster tests/standin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DELETE_ON_ERROR:
-.PHONY: help bench test test-mpich test-system lint clean
+.PHONY: help bench test test-mpich test-system perf lint clean
+
+.PHONY: help bench test test-mpich test-system perf lint clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -28,6 +30,10 @@ test-system: .venv/dev.installed .venv-mpich/dev.installed ## run the tests that
 	.venv-mpich/bin/python -m pip install --quiet libucx-cu13
 	.venv/bin/python -m pytest $(SYSTEM) $(ARGS)
 	.venv-mpich/bin/python -m pytest $(SYSTEM) $(ARGS)
+
+perf: .venv/dev.installed .venv-mpich/dev.installed ## compare the engine's speed with its targets, on a quiet machine
+	.venv/bin/python tests/performance/engine.py $(ARGS); open=$$?; \
+	.venv-mpich/bin/python tests/performance/engine.py $(ARGS) && exit $$open
 
 lint: .venv/dev.installed ## check style and types
 	.venv/bin/python -m ruff check
