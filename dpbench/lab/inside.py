@@ -15,7 +15,7 @@ import threading
 from collections.abc import Sequence
 
 from dpbench.errors import Exit, PlatformError
-from dpbench.lab.launching import AGENT, FOLDER, HOSTS, files
+from dpbench.lab.launching import AGENT, ENTER, FOLDER, HOSTS, files
 from dpbench.lab.layout import Layout, name
 from dpbench.lab.network import node_script, switch_script
 
@@ -34,7 +34,7 @@ def main(lifeline: int, layout: Layout, command: Sequence[str]) -> int:
         print(f"dpbench: {error}", file=sys.stderr)
         return Exit.ENVIRONMENT
     print(layout.describe(), file=sys.stderr, flush=True)
-    return run([str(AGENT), name(1), f"exec {shlex.join(command)}"])
+    return run([str(ENTER), name(1), *command])
 
 
 def end_with(lifeline: int) -> None:
@@ -48,7 +48,8 @@ def lay_out(layout: Layout) -> None:
     do("mount", "-t", "tmpfs", "tmpfs", str(FOLDER))
     for path, text in files(layout).items():
         path.write_text(text)
-    AGENT.chmod(0o755)
+    for program in (ENTER, AGENT):
+        program.chmod(0o755)
     do("mount", "--bind", str(HOSTS), "/etc/hosts")
     for node in layout.numbers:
         socket.sethostname(name(node))  # the new namespace begins with it

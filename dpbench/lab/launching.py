@@ -1,6 +1,6 @@
 """How a plain mpiexec on node 1 reaches all nodes over TCP: files and variables, for both families of MPI.
 
-Whatever reaches a node does so through the agent: a program that is called as ssh would be, with a host and a command.
+Whatever runs on a node enters it through one program; MPI calls another, the agent, which takes ssh's arguments.
 """
 
 import os
@@ -14,20 +14,29 @@ from dpbench.lab.layout import Layout, address, name
 # Private to the lab: the folder is covered by a file system that vanishes with the lab, and with it whatever MPI
 # libraries leave in it, or in TMPDIR.
 FOLDER = Path("/dev/shm")
-AGENT = FOLDER / "agent"
+ENTER, AGENT = FOLDER / "enter", FOLDER / "agent"
 HOSTS = FOLDER / "hosts"
 MPICH_HOSTS, OPEN_MPI_HOSTS = FOLDER / "hosts.mpich", FOLDER / "hosts.openmpi"
 
 SYSTEM_PROGRAMS = ("/usr/sbin", "/usr/bin", "/sbin", "/bin")
 
-# A node sees its own links only where sysfs is mounted anew: UCX looks for them there.
+# ENTER HOST COMMAND...: a node sees its own links only where sysfs is mounted anew; UCX looks for them there.
+ENTER_TEXT = f"""\
+#!/bin/sh
+host=$1
+shift
+exec nsenter --net={FOLDER}/$host.net --uts={FOLDER}/$host.uts unshare --mount \\
+  sh -c 'mount -t sysfs sysfs /sys && exec "$@"' "$host" "$@"
+"""
+
+# AGENT [-OPTIONS] HOST WORDS...: what an MPI daemon leaves on a node when it is killed would keep its mpiexec waiting,
+# so it gets processes of its own, which end with it.
 AGENT_TEXT = f"""\
 #!/bin/sh
 while case "$1" in -*) ;; *) false ;; esac; do shift; done
 host=$1
 shift
-exec nsenter --net={FOLDER}/$host.net --uts={FOLDER}/$host.uts unshare --mount \\
-  sh -c 'mount -t sysfs sysfs /sys && exec sh -c "$*"' "$host" "$@"
+exec {ENTER} "$host" unshare --pid --fork --kill-child --mount-proc sh -c "$*"
 """
 
 
@@ -36,6 +45,7 @@ def files(layout: Layout) -> dict[Path, str]:
     names = [name(node) for node in layout.numbers]
     addresses = [f"{address(node)} {name(node)}" for node in layout.numbers]
     return {
+        ENTER: ENTER_TEXT,
         AGENT: AGENT_TEXT,
         HOSTS: lines(["127.0.0.1 localhost", *addresses]),
         MPICH_HOSTS: lines(f"{host}:{layout.ranks_per_node}" for host in names),
@@ -80,6 +90,7 @@ OPEN_MPI = {
     "PRTE_MCA_prte_default_hostfile": str(OPEN_MPI_HOSTS),
     "PRTE_MCA_plm_ssh_agent": str(AGENT),
     "PRTE_MCA_plm_ssh_no_tree_spawn": "1",
+    "PRTE_MCA_prte_leave_session_attached": "1",  # so that the daemon is what its agent waits for
     "PRTE_MCA_hwloc_default_binding_policy": "none",
     "PRTE_MCA_rmaps_default_mapping_policy": "slot:oversubscribe",
     "OMPI_MCA_orte_default_hostfile": str(OPEN_MPI_HOSTS),  # up to version 4
