@@ -3,6 +3,7 @@
 import click
 
 from dpbench import __version__
+from dpbench.cli.lab import lab
 from dpbench.cli.listing import list_strategies
 from dpbench.cli.run import run
 from dpbench.cli.speak import help_option, printing_option, say
@@ -36,7 +37,7 @@ program = DefaultsToRun(
         help_option(),
         printing_option(["--version"], lambda _: f"dpbench {__version__}", "Show the version."),
     ],
-    commands={"run": run, "list": list_strategies},
+    commands={"run": run, "lab": lab, "list": list_strategies},
     add_help_option=False,
     options_metavar="",
     subcommand_metavar="[COMMAND] [OPTIONS]",

@@ -21,6 +21,7 @@ ALLOWED = {  # what a layer may import besides itself and the leaves; a leaf may
     "engine": {"schedule", "strategies", "devices"},
     "measure": {"schedule", "strategies", "devices", "engine", "results"},
     "report": {"results", "measure.options"},
+    "lab": {"engine.library"},
 }
 ONLY_IN = {"mpi4py": "engine", "cupy": "devices"}
 
