@@ -3,7 +3,7 @@
 PYTHON ?= python3
 RANKS ?= 4
 ARGS ?=
-SYSTEM = tests/cluster tests/standin
+SYSTEM = tests/cluster tests/standin tests/lab
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
