@@ -15,7 +15,7 @@ from dpbench.measure.case import Case, Ports, now, skipped
 from dpbench.measure.options import Options
 from dpbench.measure.payload import Payload, fill
 from dpbench.measure.plan import Plan
-from dpbench.results.link import Link
+from dpbench.results.link import Link, Load
 from dpbench.schedule.count import added, outward, total, traffic, written
 from dpbench.strategies.base import Roles, Scheduled
 from dpbench.strategies.registry import strategies
