@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+import traceback
 from collections.abc import Sequence
 
 import click
@@ -44,6 +45,19 @@ def main(args: Sequence[str] | None = None) -> int:
         # Else the interpreter's last flush would complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CLOSED_PIPE
+    except Exception:
+        if "mpi4py.MPI" in sys.modules:
+            _abort()  # the other ranks wait for this one
+        raise
+
+
+def _abort() -> None:
+    """Say what went wrong here and end all ranks at once."""
+    from dpbench.engine.mpi import MPI
+
+    traceback.print_exc()
+    sys.stderr.flush()
+    MPI.COMM_WORLD.Abort(int(Exit.FAILED))
 
 
 def _failed(message: str, code: Exit) -> int:

@@ -28,9 +28,9 @@ program = DefaultsToRun(
     help="Measure how gradients travel: parameter server, sharded parameter server and ring all-reduce, as "
     "MPI point-to-point programs, beside MPI_Allreduce."
     "\n\n\b\n"
-    "  mpirun -n 4 dpbench            measure on 4 ranks\n"
-    "  dpbench run --ranks 4          the same, on this machine\n"
-    "  mpirun -n 64 dpbench --csv out.csv"
+    "  dpbench --ranks 4                    measure on 4 ranks of this machine\n"
+    "  mpirun -n 64 dpbench                 measure on the ranks of a job\n"
+    "  mpirun -n 64 dpbench --csv out.csv   and keep the rows"
     "\n\nOptions without a command are those of run: see dpbench run --help.",
     params=[
         help_option(),

@@ -52,14 +52,14 @@ TOPICS = {
             type=values.Above("F", 1),
             help="Multiply by F from size to size; 0 is followed by one element.  [default: 4]",
         ),
-        option("-i", "--step-bytes", "step", type=values.Size(1), help="Add instead of -f."),
-        option("--sizes", "exact", type=values.SizeList("LIST"), help="Exactly these sizes, comma between."),
+        option("-i", "--step-bytes", "step", type=values.Size(1), help="Add SIZE from size to size, instead of -f."),
+        option("--sizes", "exact", type=values.SizeList("LIST"), help="Exactly these sizes, as 4K,1M."),
     ],
     "How long and how often": [
         option(
             *("-n", "--iters"),
             type=values.Whole("N", 1),
-            help="Exactly N samples.  [default: until the median is within 2.5 %]",
+            help="Exactly N samples.  [default: until the median is known within 2.5 %]",
         ),
         option(
             *("-w", "--warmup"),
@@ -67,6 +67,7 @@ TOPICS = {
             help="Exactly N warm-ups.  [default: 10, or fewer in a quarter of --max-time]",
         ),
         option("--max-time", type=values.Above("SECONDS", 0), default=2.0, help="Sampling time of one case."),
+<<<<<<< HEAD
         option("-c", "--check", type=values.Switch(), default="1", help="Check results."),
         option(
             "--calibrate",
@@ -74,11 +75,14 @@ TOPICS = {
             default="1",
             help="Measure the links first, where there are several nodes.",
         ),
+=======
+        option("-c", "--check", type=values.Switch(), default="1", help="Check every result, outside the timed loop."),
+>>>>>>> gpu
         option("--seed", type=values.Whole("N", 0), default=1, help="Order of the strategies within a size."),
     ],
     "How the strategies run": [
         option("--servers", type=values.Whole("K", 1), help="Servers of sharded-ps.  [default: every rank]"),
-        flag("--dedicated-servers", "dedicated", about="Servers have no gradient of their own."),
+        flag("--dedicated-servers", "dedicated", about="Servers only serve; they have no gradient."),
         option(
             *("--slices",),
             type=values.Whole("auto|K", 1, word="auto"),
@@ -86,7 +90,12 @@ TOPICS = {
         ),
         option("--window", type=values.Whole("W", 1), help="Slices under way at a time.  [default: auto]"),
         flag("--textbook", about="The phases one after the other, as books draw them: --slices 1."),
-        option("--server-buffer", type=values.Size(1), default="64M", help="Most memory a server stages in."),
+        option(
+            *("--server-buffer",),
+            type=values.Size(1),
+            default="64M",
+            help="Most memory a rank receives into before adding.",
+        ),
     ],
     "Output": [
         option(

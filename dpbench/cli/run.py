@@ -1,6 +1,7 @@
 """`dpbench run`: what was typed becomes `Options`; then the measurement, or its ranks, are started."""
 
 import importlib.util
+import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from dpbench.measure.options import Options
 if TYPE_CHECKING:
     from dpbench.report.output import Report
 
+TYPED = "DPBENCH_COMMAND"  # tells ranks that --ranks started what the person typed
 ONE_RANK = "one rank: nothing is sent. For more: dpbench run --ranks 4, or mpirun -n 4 dpbench"
 
 
@@ -41,7 +43,8 @@ def measure(context: click.Context, /, ranks: int | None, **given: Any) -> int:
     if ranks:
         from dpbench.engine.library import become_ranks
 
-        become_ranks(ranks, [sys.executable, "-m", "dpbench", *without_ranks(typed)])
+        program = [sys.executable, "-m", "dpbench", *without_ranks(typed)]
+        become_ranks(ranks, program, **{TYPED: options.command})
     if not environment.launched():
         options = replace(options, notes=(*options.notes, ONE_RANK))
     from dpbench.measure.job import run as run_job
@@ -76,7 +79,7 @@ def options_from(typed: Sequence[str], *, textbook: bool, slices: int | str | No
     require_support(given["dtype"])
     names = [name for names in given.pop("strategies") for name in names]
     return Options(
-        command=as_text(["dpbench", *typed]),
+        command=os.environ.get(TYPED) or as_text(["dpbench", *typed]),
         strategies=tuple(dict.fromkeys(names)) or Options.strategies,
         sizes=sizes,
         notes=notes,

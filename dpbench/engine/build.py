@@ -45,7 +45,7 @@ class Engine:
         """Return the exchange of this rank, compiled. Raises Unsuitable where it cannot be had."""
         if isinstance(strategy, Library):
             run = strategy.prepare(self.calls, buffers.output, shape.dtype)
-            return LibraryExchange(run, self.at_once(buffers.input.array, buffers.output.array))
+            return LibraryExchange(run, at_once(self.device, buffers.input.array, buffers.output.array))
         assert isinstance(strategy, Scheduled)
         return self.compiled(lambda index: self.rounds(strategy, roles, shape, index), shape, buffers)
 
@@ -61,12 +61,13 @@ class Engine:
         """Return this rank's rounds for slice `index`."""
         return strategy.rounds(self.rank, roles, *part(0, shape.count, shape.slices, index))
 
-    def at_once(self, source: Any, out: Any) -> Call:
-        """Return a call that sets `out = source` and returns when that is complete."""
-        queue = self.device.queue()
-        copy = queue.copier(source, out)
-        return copy if queue.ready is None else partial(in_turn, copy, queue.wait)
-
     def nothing(self) -> Exchange:
         """Return an exchange of nothing: what the harness itself takes."""
         return ScheduleExchange([Lane([])], self.wire, self.idle, [])
+
+
+def at_once(device: Device, source: Any, out: Any) -> Call:
+    """Return a call that sets `out = source` and returns when that is complete."""
+    queue = device.queue()
+    copy = queue.copier(source, out)
+    return copy if queue.ready is None else partial(in_turn, copy, queue.wait)

@@ -60,7 +60,7 @@ class Compiler:
         staging = allocate(self.device, self.slots * self.stride, self.dtype)
         self.memory = Memory(self.device, self.buffers, staging, self.cut.itemsize)
         steps = [self.step(each) for each in rounds if each.sends or each.recvs or each.local]
-        return Lane(steps, self.memory.queue.ready)
+        return Lane(steps, self.memory.queue.ready, self.memory)
 
     def step(self, each: Round) -> Step:
         """Return the step of a round."""

@@ -103,9 +103,9 @@ def local_launcher() -> tuple[list[str], dict[str, str]]:
     return command, environ
 
 
-def become_ranks(ranks: int, program: Sequence[str]) -> NoReturn:
-    """Replace this process by `ranks` ranks of `program` on this machine."""
+def become_ranks(ranks: int, program: Sequence[str], **variables: str) -> NoReturn:
+    """Replace this process by `ranks` ranks of `program` on this machine, with more environment variables."""
     command, environ = local_launcher()
     sys.stdout.flush()
     sys.stderr.flush()
-    os.execvpe(command[0], [*command, "-n", str(ranks), *program], environ)
+    os.execvpe(command[0], [*command, "-n", str(ranks), *program], environ | variables)

@@ -28,6 +28,7 @@ class Lane(NamedTuple):
 
     steps: list["Step"]
     ready: Callable[[], bool] | None = None  #: whether all calls so far are complete; None: they always are
+    memory: Any = None  #: what the messages touch: their requests know addresses only, so it must live as long
 
 
 class Step(NamedTuple):

@@ -14,7 +14,7 @@ from dpbench.results.record import Row
 
 def make_row(case: Case, options: Options, facts: RunFacts) -> Row:
     """Return the row of a finished case."""
-    codes = warnings(case, facts) if case.samples and not case.wrong else ()
+    codes = list(warnings(case, facts)) if case.samples and not case.wrong else []
     return Row(
         **common(options, facts),
         **asked(case),
@@ -61,7 +61,7 @@ def asked(case: Case) -> dict[str, Any]:
         "bytes": plan.bytes,
         "count": plan.count,
         "dedicated": int(roles.dedicated) if roles else None,
-        "servers": len(roles.servers) if roles else None,
+        "servers": (len(roles.servers) or None) if roles else None,
         "slices": plan.slices,
         "window": plan.window,
     }

@@ -10,8 +10,9 @@ from dpbench.engine.memory import Buffers, allocate
 from dpbench.engine.world import World
 from dpbench.errors import Unsuitable
 from dpbench.measure.agree import all_or_none
-from dpbench.measure.calibrate import Calibration, ranks_by_node
+from dpbench.measure.calibrate import Calibration
 from dpbench.measure.case import Case, Ports, now, skipped
+from dpbench.measure.nodes import ranks_by_node
 from dpbench.measure.options import Options
 from dpbench.measure.payload import Payload, fill
 from dpbench.measure.plan import Plan

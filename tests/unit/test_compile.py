@@ -150,7 +150,7 @@ def test_tags_tell_apart_lanes_and_the_pieces_of_a_message(name: str, lanes: int
     compiled = on_paper(Case(name, scheduled(name).roles(5), cut, 100_000, slices=7), rank)
     lanes_of_tag = defaultdict(set)
     pieces = defaultdict(list)
-    for lane, (steps, _) in enumerate(compiled.lanes):
+    for lane, (steps, *_) in enumerate(compiled.lanes):
         for number, step in enumerate(steps):
             for request in requests_of(step):
                 assert 0 <= request.tag <= 32767

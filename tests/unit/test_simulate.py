@@ -8,6 +8,7 @@ from plans import plan_of, ring
 
 from dpbench.schedule.simulate import simulate
 from dpbench.schedule.textbook import ring_faults
+from dpbench.strategies.base import Scheduled
 from dpbench.strategies.registry import strategies
 
 LANES = {1: 1, 2: 2, 5: 2}  # by slices
@@ -23,9 +24,8 @@ def no_garbage_collection() -> Iterator[None]:
 
 def forms(ranks: int) -> Iterator[tuple[str, int | None, bool]]:
     """Every strategy in every form that so many ranks can take: name, servers, dedicated."""
-    yield "ps", None, False
-    yield "ring", None, False
-    yield from (("sharded-ps", servers, False) for servers in sorted({1, 2, 3, ranks}) if servers <= ranks)
+    yield from ((name, None, False) for name, one in strategies().items() if isinstance(one, Scheduled))
+    yield from (("sharded-ps", servers, False) for servers in sorted({1, 2, 3} - {ranks}) if servers <= ranks)
     if ranks > 1:
         yield "ps", None, True
         yield "sharded-ps", None, True

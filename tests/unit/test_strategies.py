@@ -94,7 +94,7 @@ def test_pieces_are_the_messages_that_a_slice_is_cut_into() -> None:
         for name, strategy in strategies().items()
         if isinstance(strategy, Scheduled)
     }
-    assert pieces == {"ps": 1, "sharded-ps": 6, "ring": 6}
+    assert pieces.items() >= {"ps": 1, "sharded-ps": 6, "ring": 6}.items()
     sharded = strategies()["sharded-ps"]
     assert isinstance(sharded, Scheduled)
     assert sharded.pieces(sharded.roles(6, servers=2)) == 2

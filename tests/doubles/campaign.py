@@ -1,0 +1,146 @@
+"""Runs dpbench's own CUDA devices on the double of CuPy, all ranks in one process: `campaign.py lazy|eager [SITE]`.
+
+Lazy: an operation waits until its stream is waited for, the latest that CUDA allows. Eager: it runs at once, the
+earliest. SITE (module:line:column) names one wait of dpbench that is left out: then this must not end well.
+Exit code 0: everything was right.
+"""
+
+import ctypes
+import sys
+from collections.abc import Iterator
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE.parent / "standin" / "fakecupy"), str(HERE.parent / "unit"), str(HERE), str(HERE.parents[1])]
+
+import hostdriver  # noqa: E402
+import waits  # noqa: E402
+
+sys.modules["cupy.cuda._driver"] = hostdriver  # type: ignore[assignment]
+if len(sys.argv) > 2:
+    waits.leave_out(sys.argv[2])
+
+import cupy  # noqa: E402
+import numpy as np  # noqa: E402
+from fakenetwork import FakeWire, Network  # noqa: E402
+
+from dpbench.devices.cuda import CudaDevice, StagedCudaDevice  # noqa: E402
+from dpbench.engine.compile import Compiler  # noqa: E402
+from dpbench.engine.memory import Buffers, Place, allocate  # noqa: E402
+from dpbench.engine.steps import run_lane  # noqa: E402
+from dpbench.engine.survey import Cut  # noqa: E402
+from dpbench.measure.payload import Payload, count_wrong, fill  # noqa: E402
+from dpbench.schedule.count import written  # noqa: E402
+from dpbench.schedule.partition import part  # noqa: E402
+from dpbench.strategies.base import Scheduled  # noqa: E402
+from dpbench.strategies.registry import strategies  # noqa: E402
+
+RANKS = 4
+COUNT = 20_000
+REPEATS = 3
+
+
+def main() -> int:
+    """Return 0 if every output of every exchange was right."""
+    if sys.argv[1] == "eager":
+        cupy.cuda.Stream.begin = lambda stream, operation: operation()
+    wrong = uploads() + sum(exchanges()) + library()
+    print(f"{wrong} wrong elements")
+    return min(wrong, 1)
+
+
+def uploads() -> int:
+    """Return the wrong elements of what was uploaded, as MPI would find them."""
+    values = np.arange(COUNT, dtype=np.float32)
+    device = CudaDevice(0)
+    array = device.from_host(values)
+    found = (ctypes.c_float * COUNT).from_address(device.address(array))
+    return int(np.count_nonzero(np.array(found) != values))
+
+
+def exchanges() -> Iterator[int]:
+    """Yield the wrong elements of every strategy, dtype, device and way of slicing."""
+    scheduled = [name for name, one in strategies().items() if isinstance(one, Scheduled)]
+    devices = (CudaDevice, StagedCudaDevice)
+    for name, device, slicing, dedicated in product(scheduled, devices, ((1, 1), (5, 2)), (False, True)):
+        for dtype in ("float32", "uint8"):
+            job = Job(name, device(0), dtype, slicing, dedicated)
+            for _ in range(REPEATS):
+                yield job.exchange()
+    for dtype in ("float16", "float64", "int32", "int64", "bfloat16"):
+        yield Job("sharded-ps", CudaDevice(0), dtype, (2, 2)).exchange()
+
+
+class Job:
+    """All ranks of one exchange."""
+
+    def __init__(
+        self, name: str, device: CudaDevice, dtype: str, slicing: tuple[int, int], dedicated: bool = False
+    ) -> None:
+        slices, lanes = slicing
+        strategy = strategies()[name]
+        assert isinstance(strategy, Scheduled)
+        self.device = device
+        self.network = Network(seed=1)
+        roles = strategy.roles(RANKS, dedicated=dedicated)
+        payload = Payload(RANKS, dtype, seed=1)
+        self.total = device.from_host(payload.total(roles.workers))
+        itemsize = payload.dtype.itemsize
+        # Room for two staged messages: a server's slots are received into again and again.
+        cut = Cut(itemsize, lanes, lanes * 2 * (COUNT // slices + 64) * itemsize)
+        self.ranks = []
+        for rank in range(RANKS):
+            buffers = Buffers(*(allocate(device, COUNT, dtype) for _ in Buffers._fields))
+            fill(device, buffers.input.array, device.from_host(payload.table(rank)))
+            wire = FakeWire(rank, self.network)
+            rounds = [list(strategy.rounds(rank, roles, *part(0, COUNT, slices, j))) for j in range(slices)]
+            compiled = Compiler(wire, device, buffers, dtype, cut).lanes(rounds.__getitem__, slices)  # type: ignore[arg-type]
+            holds = written(each for one in rounds for each in one)
+            self.ranks.append((buffers.output.array, partial(self.start, compiled, wire), holds))
+
+    @staticmethod
+    def start(lanes: list[Any], wire: Any) -> list[Iterator[None]]:
+        """Return the running lanes of a rank."""
+        return [run_lane(lane, wire) for lane in lanes]
+
+    def exchange(self) -> int:
+        """Exchange once and return the number of wrong elements."""
+        for output, _, _ in self.ranks:
+            self.device.poison(output)
+        self.network.run([lane for _, start, _ in self.ranks for lane in start()])
+        return sum(count_wrong(self.device, output, self.total, holds) for output, _, holds in self.ranks)
+
+
+def library() -> int:
+    """Return the wrong elements of a library call, in place and restored before each run, as two ranks would."""
+    from dpbench.engine.build import at_once
+    from dpbench.engine.calls import Calls
+
+    class TwoAlike:
+        """A communicator of two ranks with the same gradient."""
+
+        def Allreduce(self, _: object, spec: list[Any], __: object) -> None:
+            memory, count, _type = spec
+            values = np.frombuffer(memory, np.float32, count)
+            values += values
+
+    wrong = 0
+    for device in (CudaDevice(0), StagedCudaDevice(0)):
+        source = device.from_host(np.arange(COUNT, dtype=np.float32))
+        expected = device.from_host(2 * np.arange(COUNT, dtype=np.float32))
+        output = Place(array := device.empty(COUNT, "float32"), device.mirror(array))
+        run = Calls(TwoAlike(), device, trusted=True).allreduce_in_place(output, "float32")
+        restore = at_once(device, source, output.array)
+        for _ in range(REPEATS):
+            device.poison(output.array)
+            restore()
+            run()
+            wrong += device.count_different(output.array, expected)
+    return wrong
+
+
+if __name__ == "__main__":
+    sys.exit(main())
