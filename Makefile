@@ -3,24 +3,31 @@
 PYTHON ?= python3
 RANKS ?= 4
 ARGS ?=
+SYSTEM = tests/cluster tests/standin
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DELETE_ON_ERROR:
-.PHONY: help bench test test-mpich lint clean
+.PHONY: help bench test test-mpich test-system lint clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 	@echo 'Settings: PYTHON=python3.12, RANKS=4 (bench), ARGS="..." (more options for dpbench or pytest)'
 
 bench: .venv/bench.installed ## set up .venv and measure all strategies on this machine
 	.venv/bin/dpbench --ranks $(RANKS) $(ARGS)
 
-test: .venv/dev.installed ## set up .venv and run the whole test suite
-	.venv/bin/python -m pytest $(ARGS)
+test: .venv/dev.installed ## set up .venv and run all tests that need nothing but Python
+	.venv/bin/python -m pytest $(foreach folder,$(SYSTEM),--ignore $(folder)) $(ARGS)
 
 test-mpich: .venv-mpich/dev.installed ## run the MPI tests with MPICH instead of Open MPI
 	.venv-mpich/bin/python -m pytest tests/mpi $(ARGS)
+
+test-system: .venv/dev.installed .venv-mpich/dev.installed ## run the tests that need Slurm, gcc or root, with both MPIs
+	.venv/bin/python -m pip install --quiet libucx-cu13
+	.venv-mpich/bin/python -m pip install --quiet libucx-cu13
+	.venv/bin/python -m pytest $(SYSTEM) $(ARGS)
+	.venv-mpich/bin/python -m pytest $(SYSTEM) $(ARGS)
 
 lint: .venv/dev.installed ## check style and types
 	.venv/bin/python -m ruff check

@@ -115,9 +115,10 @@ class StagedCudaDevice(CudaDevice):
 
 
 def identity_of(ordinal: int) -> str:
-    """Return a GPU's UUID, or its PCI bus id where CuPy does not tell."""
+    """Return a GPU's PCI bus id, with its UUID where CuPy tells it."""
     uuid = runtime.getDeviceProperties(ordinal).get("uuid")
-    return f"GPU-{uuid[:16].hex()}" if uuid else str(cupy.cuda.Device(ordinal).pci_bus_id)
+    place = str(cupy.cuda.Device(ordinal).pci_bus_id)
+    return f"{place} (GPU-{uuid[:16].hex()})" if uuid else place
 
 
 def address(array: Any) -> int:

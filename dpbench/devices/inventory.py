@@ -4,6 +4,8 @@ import importlib
 import importlib.util
 from typing import NamedTuple
 
+NO_DEVICE = 100  # cudaErrorNoDevice
+
 DEVICES = ("cpu", "cuda", "cuda-staged")
 
 
@@ -28,7 +30,9 @@ def missing_for_cuda() -> Obstacle | None:
             return Obstacle("there is no NVIDIA driver", "run where there is a GPU, or use --device cpu")
         devices = runtime.getDeviceCount()
     except runtime.CUDARuntimeError as error:
-        return Obstacle(f"the NVIDIA driver cannot be used ({error})", "see what nvidia-smi says")
+        devices = 0
+        if error.status != NO_DEVICE:
+            return Obstacle(f"the NVIDIA driver cannot be used ({error})", "see what nvidia-smi says")
     if devices == 0:
         return Obstacle("the driver shows no GPU", "ask for one (--gpus-per-node), or mend CUDA_VISIBLE_DEVICES")
     return None

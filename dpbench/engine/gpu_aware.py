@@ -85,5 +85,7 @@ def awareness(asked: str, said: bool | None, ucx: bool, tried: Trial) -> Awarene
     if tried == "works":
         return Awareness(True, "a trial message from GPU memory arrived")
     word = {True: "yes", False: "no", None: "does not know"}[said]
-    pml = os.environ.get(PML, "unset")
-    return Awareness(False, f"asked, it says: {word}; trial message from GPU memory: {tried}; {PML}: {pml}")
+    why = f"asked, it says: {word}; trial message from GPU memory: {tried}"
+    if "OMPI_COMM_WORLD_SIZE" in os.environ:
+        why += f"; {PML}: {os.environ.get(PML, 'unset')}"
+    return Awareness(False, why)

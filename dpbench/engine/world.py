@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dpbench.engine.hosts import allowed_cores, host_identity, same_node
 from dpbench.engine.mpi import MPI
 
 THREAD_LEVELS = {
@@ -26,10 +27,10 @@ class World:
         self.exchange_comm = MPI.COMM_WORLD.Dup()  # for what is measured, so that nothing can be confused
         self.rank: int = self.comm.rank
         self.size: int = self.comm.size
-        node = self.comm.Split_type(MPI.COMM_TYPE_SHARED)
+        self.leaders = same_node(self.comm.allgather(self.shared_leader()), self.comm.allgather(host_identity()))
+        node = self.comm.Split(self.leaders[self.rank])
         self.local_rank: int = node.rank
         cores = len(set().union(*node.allgather(allowed_cores())))
-        self.leaders: list[int] = self.comm.allgather(node.bcast(self.rank))  # per rank: first rank of its node
         crowded_here = node.size > cores
         self.crowded: bool = any(self.comm.allgather(crowded_here))  #: some node has more ranks than cores
         self.idle: Callable[[], None] | None = os.sched_yield if crowded_here else None
@@ -54,6 +55,13 @@ class World:
     def nodes(self) -> int:
         """The number of nodes: groups of ranks that share memory."""
         return len(set(self.leaders))
+
+    def shared_leader(self) -> int:
+        """Return the first of the ranks that share memory with this one, as MPI sees it."""
+        shared = self.comm.Split_type(MPI.COMM_TYPE_SHARED)
+        leader: int = shared.bcast(self.rank)
+        shared.Free()
+        return leader
 
     def host(self, rank: int) -> str:
         """Return the name of the host that a rank runs on."""
@@ -86,10 +94,3 @@ class World:
         most = np.empty_like(mine)
         self.comm.Allreduce(mine, most, op=MPI.MAX)
         return [int(value) for value in most]
-
-
-def allowed_cores() -> set[int]:
-    """Return the cores that this process may run on, by number."""
-    if hasattr(os, "sched_getaffinity"):
-        return os.sched_getaffinity(0)
-    return set(range(os.cpu_count() or 1))

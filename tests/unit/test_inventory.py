@@ -11,9 +11,13 @@ from dpbench.devices.inventory import missing_for_cuda, ordinal_of
 class CUDARuntimeError(RuntimeError):
     """As CuPy's."""
 
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
 
 def insufficient_driver() -> int:
-    raise CUDARuntimeError("cudaErrorInsufficientDriver: CUDA driver version is insufficient")
+    raise CUDARuntimeError(35, "cudaErrorInsufficientDriver: CUDA driver version is insufficient")
 
 
 @pytest.fixture
@@ -54,8 +58,11 @@ def test_a_driver_that_is_too_old_is_said_to_be(cupy: Any) -> None:
 
 
 def test_a_failed_look_is_never_taken_for_a_gpu(cupy: Any) -> None:
-    cupy.getDeviceCount = lambda: 0
-    assert "no GPU" in str(missing_for_cuda())
+    def none() -> int:
+        raise CUDARuntimeError(100, "cudaErrorNoDevice: no CUDA-capable device is detected")
+
+    for cupy.getDeviceCount in (none, lambda: 0):
+        assert "the driver shows no GPU" in str(missing_for_cuda())
 
 
 def test_a_broken_cupy_is_an_obstacle_and_no_traceback(monkeypatch: pytest.MonkeyPatch, cupy: Any) -> None:

@@ -73,7 +73,7 @@ def get_current_stream() -> Stream:
 def stream_of(handle: int) -> Stream:
     """Return the stream behind a handle; it must be alive."""
     if handle not in _streams:
-        raise runtime.CUDARuntimeError(400, "cudaErrorInvalidResourceHandle: invalid resource handle")
+        raise runtime.CUDARuntimeError(400, "stream_of")
     return _streams[handle]
 
 

@@ -2,8 +2,14 @@
 
 import ctypes
 
-INSUFFICIENT_DRIVER = 35  # also CUDA's word for no driver at all
 OUT_OF_MEMORY = 2
+INSUFFICIENT_DRIVER = 35  # also CUDA's word for no driver at all
+MESSAGES = {
+    OUT_OF_MEMORY: "cudaErrorMemoryAllocation: out of memory",
+    INSUFFICIENT_DRIVER: "cudaErrorInsufficientDriver: CUDA driver version is insufficient for CUDA runtime version",
+    100: "cudaErrorNoDevice: no CUDA-capable device is detected",
+    101: "cudaErrorInvalidDevice: invalid device ordinal",
+}
 
 try:
     _library = ctypes.CDLL("libcuda.so.1")
@@ -14,8 +20,8 @@ except OSError:
 class CUDARuntimeError(RuntimeError):
     """An error of CUDA's."""
 
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
+    def __init__(self, status: int, function: str) -> None:
+        super().__init__(MESSAGES.get(status, f"{function} returned {status}"))
         self.status = status
 
 
@@ -26,12 +32,9 @@ def call(name: str, *args: object) -> None:
 
 
 def _checked(name: str, *args: object) -> None:
-    if _library is None:
-        message = "cudaErrorInsufficientDriver: CUDA driver version is insufficient for CUDA runtime version"
-        raise CUDARuntimeError(INSUFFICIENT_DRIVER, message)
-    status = getattr(_library, name)(*args)
+    status = getattr(_library, name)(*args) if _library else INSUFFICIENT_DRIVER
     if status:
-        raise CUDARuntimeError(status, f"{name} returned {status}")
+        raise CUDARuntimeError(status, name)
 
 
 def ask(result: "ctypes._SimpleCData", name: str, *args: object) -> int | None:

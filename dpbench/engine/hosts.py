@@ -1,0 +1,31 @@
+"""Which ranks are on one host, and which cores they may use there."""
+
+import os
+import platform
+import uuid
+from pathlib import Path
+
+
+def host_identity() -> str:
+    """Return what all processes of this host have in common, and those of others have not."""
+    boot = Path("/proc/sys/kernel/random/boot_id")
+    return f"{platform.node()} {boot.read_text().strip() if boot.exists() else uuid.getnode()}"
+
+
+def same_node(leaders: list[int], hosts: list[str]) -> list[int]:
+    """Return the first rank of each rank's node: ranks share one if MPI says that they share memory, or a host.
+
+    MPI may deny it: MPICH does where it is told not to use shared memory, and a batch system that plays nodes.
+    """
+    first_of_host: dict[str, int] = {}
+    merged = list(leaders)
+    for rank, (leader, host) in enumerate(zip(leaders, hosts, strict=True)):
+        merged[rank] = min(merged[leader], first_of_host.setdefault(host, merged[leader]))
+    return merged
+
+
+def allowed_cores() -> set[int]:
+    """Return the cores that this process may run on, by number."""
+    if hasattr(os, "sched_getaffinity"):
+        return os.sched_getaffinity(0)
+    return set(range(os.cpu_count() or 1))

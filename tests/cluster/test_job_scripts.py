@@ -1,0 +1,83 @@
+"""What can be said of the job scripts without submitting them."""
+
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from slurm import INSTALL
+
+JOBS = Path(__file__).parents[2] / "jobs"
+BATCH = sorted(JOBS.glob("*.sbatch"))
+SHELL = sorted([*BATCH, *JOBS.glob("*.sh")])
+# Options of sbatch that take a value, by what the value looks like; None: there is no value.
+OPTIONS = {
+    "job-name": r"[\w-]+",
+    "nodes": r"\d+",
+    "ntasks-per-node": r"\d+",
+    "cpus-per-task": r"\d+",
+    "gpus-per-node": r"\d+",
+    "time": r"(\d+-)?\d\d:\d\d:\d\d",
+    "output": r"[\w%.-]+",  # no folder: a missing one makes Slurm drop the job without a word
+    "signal": r"B:\w+@\d+",
+    "exclusive": None,
+    "no-requeue": None,
+}
+REQUIRED = {"job-name", "nodes", "ntasks-per-node", "time", "output"}
+
+every_batch_script = pytest.mark.parametrize("script", BATCH, ids=lambda path: path.name)
+
+
+def directives(script):
+    return [line.removeprefix("#SBATCH") for line in script.read_text().splitlines() if line.startswith("#SBATCH")]
+
+
+@every_batch_script
+def test_every_directive_is_an_option_that_slurm_knows(script):
+    given = []
+    for directive in directives(script):
+        [word] = shlex.split(directive)
+        name, equals, value = word.removeprefix("--").partition("=")
+        assert word.startswith("--"), word
+        pattern = OPTIONS[name]
+        assert re.fullmatch(pattern, value) if pattern else not equals, word
+        given.append(name)
+    assert len(set(given)) == len(given)
+    assert set(given) >= REQUIRED
+
+
+@every_batch_script
+def test_directives_stand_before_the_first_command_where_slurm_reads_them(script):
+    lines = script.read_text().splitlines()
+    assert lines[0].startswith("#!")
+    commands = [number for number, line in enumerate(lines) if line.strip() and not line.startswith("#")]
+    assert all(number < commands[0] for number, line in enumerate(lines) if "#SBATCH" in line)
+
+
+@every_batch_script
+def test_slurm_accepts_the_directives(slurm, script):
+    answer = slurm.client("sbatch", "--test-only", str(script))
+    assert answer.returncode == 0, answer.stderr
+
+
+def test_shellcheck_finds_nothing():
+    assert shutil.which("shellcheck"), f"shellcheck is not installed; {INSTALL}"
+    command = ["shellcheck", "--external-sources", *(str(path.relative_to(JOBS.parent)) for path in SHELL)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, cwd=JOBS.parent)
+    assert answer.stdout + answer.stderr == ""
+
+
+def test_a_rank_that_is_told_to_end_may_finish_what_it_does(tmp_path):
+    command = "trap 'exit 5' TERM; kill -TERM $PPID $$; sleep 60"
+    rank = subprocess.run(["bash", str(JOBS / "rank.sh"), str(tmp_path / "failed"), "bash", "-c", command], check=False)
+    assert rank.returncode == 5
+    assert (tmp_path / "failed").read_text() == "5\n"
+
+
+def test_the_readme_names_every_variable_that_the_scripts_read():
+    code = "\n".join(path.read_text() for path in SHELL)
+    read = set(re.findall(r"\$\{?([A-Z][A-Z_]+)", code))
+    missing = [name for name in read if not name.startswith("SLURM_") and name not in (JOBS / "README.md").read_text()]
+    assert missing == ["HOME"]
