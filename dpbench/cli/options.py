@@ -68,6 +68,12 @@ TOPICS = {
         ),
         option("--max-time", type=values.Above("SECONDS", 0), default=2.0, help="Sampling time of one case."),
         option("-c", "--check", type=values.Switch(), default="1", help="Check every result, outside the timed loop."),
+        option(
+            "--calibrate",
+            type=values.Switch(),
+            default="1",
+            help="Measure the links first, where there are several nodes.",
+        ),
         option("--seed", type=values.Whole("N", 0), default=1, help="Order of the strategies within a size."),
     ],
     "How the strategies run": [

@@ -7,7 +7,7 @@ from typing import Any
 
 from dpbench.devices.base import Call, Device
 from dpbench.engine.calls import Calls
-from dpbench.engine.compile import Compiler
+from dpbench.engine.compile import Compiler, SliceRounds
 from dpbench.engine.exchange import Exchange, LibraryExchange, ScheduleExchange
 from dpbench.engine.memory import Buffers
 from dpbench.engine.steps import Lane, in_turn
@@ -47,10 +47,15 @@ class Engine:
             run = strategy.prepare(self.calls, buffers.output, shape.dtype)
             return LibraryExchange(run, at_once(self.device, buffers.input.array, buffers.output.array))
         assert isinstance(strategy, Scheduled)
+        return self.compiled(lambda index: self.rounds(strategy, roles, shape, index), shape, buffers)
+
+    def compiled(self, slice_rounds: SliceRounds, shape: Shape, buffers: Buffers) -> Exchange:
+        """Return the exchange of any rounds, given slice by slice."""
         cut = Cut(shape.itemsize, shape.window, shape.server_buffer)
         compiler = Compiler(self.wire, self.device, buffers, shape.dtype, cut)
-        lanes = compiler.lanes(lambda index: self.rounds(strategy, roles, shape, index), shape.slices)
-        return ScheduleExchange(lanes, self.wire, self.idle, compiler.requests)
+        return ScheduleExchange(
+            compiler.lanes(slice_rounds, shape.slices), self.wire, self.idle, compiler.requests
+        )
 
     def rounds(self, strategy: Scheduled, roles: Roles, shape: Shape, index: int) -> Iterator[Round]:
         """Return this rank's rounds for slice `index`."""

@@ -8,6 +8,7 @@ from dpbench.devices.base import Device
 from dpbench.engine.exchange import Exchange
 from dpbench.measure.payload import count_wrong
 from dpbench.measure.plan import Plan
+from dpbench.results.link import Load
 
 Ranges = list[tuple[int, int]]
 
@@ -18,6 +19,7 @@ class Ports(NamedTuple):
     total: int  #: sent by all ranks together
     busiest_rank: int
     busiest_rank_bytes: int  #: through the busier direction of that rank's port
+    load: Load  #: on what lies between the nodes
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable
+from typing import Any
 
 from dpbench import __version__
 from dpbench.engine.world import World
@@ -34,7 +35,9 @@ def run(options: Options, open_output: Callable[[], Output]) -> Exit:
         for device in chosen.devices
     }
     bench = Bench(world, stages, options, output.say)
-    facts = gather_facts(world, options, chosen, bench.floor())
+    calibrates = options.calibrate and world.nodes > 1
+    links = {name: stage.link() for name, stage in stages.items()} if calibrates else {}
+    facts = gather_facts(world, options, chosen, floor_s=bench.floor(), links=links)
     output.begin(facts, sum(map(len, blocks)))
     if any(device.direct for device in chosen.devices):
         output.say(CRASH)
@@ -54,8 +57,8 @@ def verdict(case: Case) -> Exit | None:
     return Exit.WRONG if case.wrong else Exit.OK
 
 
-def gather_facts(world: World, options: Options, chosen: Chosen, floor_s: float) -> RunFacts:
-    """Return the facts of the run, the same on every rank."""
+def gather_facts(world: World, options: Options, chosen: Chosen, **measured: Any) -> RunFacts:
+    """Return the facts of the run, with what was `measured` for them, the same on every rank."""
     facts = RunFacts(
         run_id=uuid.uuid4().hex[:12],
         version=__version__,
@@ -69,7 +72,7 @@ def gather_facts(world: World, options: Options, chosen: Chosen, floor_s: float)
         scopes={device.name: scope for device, scope in zip(chosen.devices, chosen.scopes, strict=True)},
         dtype=options.dtype,
         seed=options.seed,
-        floor_s=floor_s,
+        **measured,
         notes=options.notes + chosen.notes,
     )
     shared: RunFacts = world.from_root(facts)

@@ -18,6 +18,7 @@ class Options:
     warmup: int | None = None  #: exactly so many warm-ups, else the default rule
     max_time: float = 2.0  #: seconds of sampling per case
     check: bool = True
+    calibrate: bool = True  #: measure the links, where there is more than one node
     servers: int | None = None
     dedicated: bool = False
     slices: int | None = None  #: None is `auto`

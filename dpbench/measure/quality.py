@@ -6,7 +6,9 @@ from dpbench.measure.case import Case
 from dpbench.measure.statistics import summarise
 from dpbench.measure.stopping import LEAST_SAMPLES, PRECISION
 from dpbench.results.facts import RunFacts
+from dpbench.results.link import addition_s, limit_s
 
+MOST_OF_LIMIT = 1.05  #: nothing beats the wire: beyond, the calibration is wrong (ours)
 FLOORS = 10  #: times the floor that a median should take: MPIPerf's check against its null pattern
 
 
@@ -19,5 +21,11 @@ def warnings(case: Case, facts: RunFacts) -> Iterator[str]:
         yield "W03"
     if case.stop_reason in ("time", "samples") and (summary.half_width or 1) > PRECISION:
         yield "W07"
+    link = facts.links.get(case.plan.device)
+    if link and case.ports:
+        if limit_s(case.ports.load, link) > MOST_OF_LIMIT * summary.median:
+            yield "W13"
+        if addition_s(case.ports.load, link) > limit_s(case.ports.load, link):
+            yield "W17"
     if summary.n < LEAST_SAMPLES:
         yield "W14"

@@ -7,6 +7,7 @@ from dpbench.measure.options import Options
 from dpbench.measure.quality import warnings
 from dpbench.measure.statistics import summarise
 from dpbench.results.facts import RunFacts
+from dpbench.results.link import limit_s
 from dpbench.results.metric import rates
 from dpbench.results.record import Row
 
@@ -73,12 +74,16 @@ def outcome(case: Case, facts: RunFacts) -> dict[str, Any]:
         found["total_bytes"] = case.ports.total
         found["busiest_rank"] = case.ports.busiest_rank
         found["busiest_rank_bytes"] = case.ports.busiest_rank_bytes
+        found["busiest_node_bytes"] = case.ports.load.node if len(facts.hosts) > 1 else None
     if case.wrong:
         return found
     assert case.plan.roles is not None
     summary = summarise(case.samples)
     rate = rates(case.plan.bytes, summary.median, facts.ranks, len(case.plan.roles.workers))
+    limit = limit_of(case, facts)
     return found | {
+        "limit_s": limit,
+        "limit_fraction": limit / summary.median if limit else None,
         "warmup": case.warmups,
         "iterations": summary.n,
         "time_median_s": summary.median,
@@ -92,3 +97,9 @@ def outcome(case: Case, facts: RunFacts) -> dict[str, Any]:
         "algbw_GB_per_s": rate.algbw,
         "busbw_GB_per_s": rate.busbw,
     }
+
+
+def limit_of(case: Case, facts: RunFacts) -> float | None:
+    """Return the time that the wire needs, where there is a wire and its bytes are known."""
+    link = facts.links.get(case.plan.device)
+    return limit_s(case.ports.load, link) if link and case.ports else None

@@ -10,11 +10,14 @@ from dpbench.engine.memory import Buffers, allocate
 from dpbench.engine.world import World
 from dpbench.errors import Unsuitable
 from dpbench.measure.agree import all_or_none
+from dpbench.measure.calibrate import Calibration
 from dpbench.measure.case import Case, Ports, now, skipped
+from dpbench.measure.nodes import ranks_by_node
 from dpbench.measure.options import Options
 from dpbench.measure.payload import Payload, fill
 from dpbench.measure.plan import Plan
-from dpbench.schedule.count import total, traffic, written
+from dpbench.results.link import Link, Load
+from dpbench.schedule.count import added, outward, total, traffic, written
 from dpbench.strategies.base import Roles, Scheduled
 from dpbench.strategies.registry import strategies
 
@@ -30,6 +33,8 @@ class Stage:
         self.payload = Payload(world.size, options.dtype, options.seed)
         self.itemsize = DTYPES[options.dtype].itemsize
         self.tables: dict[range, Any] = {}
+        self.nodes = ranks_by_node(world.leaders)
+        self.here = next(frozenset(ranks) for ranks in self.nodes if world.rank in ranks)
 
     def cases(self, plans: list[Plan]) -> list[Case]:
         """Return the cases of one size, compiled on the same buffers; or finished at once if they cannot run."""
@@ -40,6 +45,10 @@ class Stage:
         except Unsuitable as reason:
             return [skipped(plan, str(reason)) for plan in plans]
         return [self.prepare(plan, buffers) for plan in plans]
+
+    def link(self) -> Link:
+        """Return what the links between the nodes allow for this device's memory."""
+        return Calibration(self.world, self.engine, self.options.dtype, self.itemsize).link()
 
     def buffers(self, count: int) -> Buffers:
         """Return the buffers of `count` elements, the input filled. Raises Unsuitable if there is no memory."""
@@ -86,7 +95,11 @@ class Stage:
         """Count what every rank sends and receives, and what this one holds in the end."""
         rounds = [r for j in range(shape.slices) for r in self.engine.rounds(strategy, roles, shape, j)]
         mine = total(traffic(rounds, self.itemsize))
-        sent, busiest = zip(*self.world.gather((mine.sent, mine.busiest)), strict=True)
-        case.ports = Ports(sum(sent), busiest.index(max(busiest)), max(busiest))
+        outside = total(traffic(outward(rounds, self.here), self.itemsize))
+        counted = (mine.sent, mine.busiest, outside.sent, outside.received, added(rounds) * self.itemsize)
+        sent, busiest, out, back, sums = zip(*self.world.gather(counted), strict=True)
+        nodes = [max(sum(out[r] for r in ranks), sum(back[r] for r in ranks)) for ranks in self.nodes]
+        load = Load(rank=max(*out, *back), node=max(nodes), added=max(sums))
+        case.ports = Ports(sum(sent), busiest.index(max(busiest)), max(busiest), load)
         if self.world.rank not in roles.workers:
             case.holds = written(rounds)

@@ -15,6 +15,8 @@ WARNINGS = {
     "W02": "shorter than 10 times the floor: mostly the harness was timed",
     "W03": "more ranks than cores on a node: times include waiting for a core",
     "W07": "not within ±2.5 % when the sampling ended: raise --max-time, or look for other load",
+    "W13": "faster than the measured links allow: their calibration is wrong, so is 'of limit'",
+    "W17": "the additions alone take longer than the wire: they are the limit, not the links",
     "W14": "fewer than 6 samples: there is no interval; raise --iters or --max-time",
 }
 

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from dpbench.results.link import Link
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunFacts:
@@ -19,5 +21,6 @@ class RunFacts:
     scopes: dict[str, str]  #: by device: network, intra-node-gpu, shared-gpu, host-memory
     dtype: str
     seed: int
+    links: dict[str, Link]  #: by device; empty where there is one node, or no calibration
     floor_s: float  #: what an exchange of nothing takes, timed in the same way
     notes: tuple[str, ...] = ()  #: what was adjusted and the user should read

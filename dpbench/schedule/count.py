@@ -1,6 +1,6 @@
 """Counting one rank's schedule: bytes and messages, and what its output holds in the end."""
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 
 from dpbench.schedule.partition import merged
@@ -45,6 +45,21 @@ def traffic(rounds: Iterable[Round], itemsize: int) -> dict[str, Traffic]:
 def total(phases: dict[str, Traffic]) -> Traffic:
     """Return the traffic of all phases together."""
     return sum(phases.values(), Traffic())
+
+
+def outward(rounds: Iterable[Round], here: Container[int]) -> Iterator[Round]:
+    """Yield the rounds without what stays among the ranks `here`: those of the node."""
+    for round_ in rounds:
+        yield Round(
+            round_.phase,
+            tuple(send for send in round_.sends if send.peer not in here),
+            tuple(recv for recv in round_.recvs if recv.peer not in here),
+        )
+
+
+def added(rounds: Iterable[Round]) -> int:
+    """Return how many elements a rank adds to others."""
+    return sum(recv.hi - recv.lo for round_ in rounds for recv in round_.recvs if recv.op != "replace")
 
 
 def written(rounds: Iterable[Round]) -> list[tuple[int, int]]:

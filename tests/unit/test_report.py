@@ -32,6 +32,7 @@ FACTS = RunFacts(
     hosts=("node1",),
     crowded=False,
     scopes={"cpu": "host-memory"},
+    links={},
     dtype="float32",
     seed=1,
     floor_s=1.23e-6,

@@ -1,0 +1,126 @@
+"""Measuring the wire: in the same job, with the same library, engine and kind of buffer as the strategies."""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from statistics import median
+from time import perf_counter
+
+from dpbench.engine.build import Engine, Shape
+from dpbench.engine.exchange import Exchange
+from dpbench.engine.memory import Buffers, allocate
+from dpbench.engine.world import World
+from dpbench.measure.nodes import disjoint, ranks_by_node, same_place
+from dpbench.measure.timing import timed
+from dpbench.results.link import Link
+from dpbench.schedule.partition import part
+from dpbench.schedule.probe import ping_pong, shift, swap
+from dpbench.schedule.round import Round
+
+PIECE = 128 * 2**10  # bytes of one message, several under way: enough to fill any pipe
+LANES = 8
+STAGING = 2**26  # more than enough: nothing here is added
+BURST = 2**20  # bytes that may ride on a link's idle time: sent first, and not counted
+MOST_BYTES = 64 * 2**20  # of one probe of a rate, or what goes through in MOST_SECONDS
+MOST_SECONDS = 0.5
+PAIR_SECONDS = 0.02
+ROUND_TRIPS = 50
+SLOW = 0.8  # of the median: a pair below is named
+NAMED = 10
+
+Probe = Callable[[int, int], Iterable[Round]]
+"""This rank's rounds for elements [lo, hi)."""
+
+
+class Calibration:
+    """Probes between nodes on one device. Every method is collective."""
+
+    def __init__(self, world: World, engine: Engine, dtype: str, itemsize: int) -> None:
+        self.world = world
+        self.engine = engine
+        self.dtype = dtype
+        self.itemsize = itemsize
+        self.count = LANES * PIECE // itemsize
+        self.buffers = Buffers(*(allocate(engine.device, self.count, dtype) for _ in Buffers._fields))
+        self.nodes = ranks_by_node(world.leaders)
+        self.firsts = [ranks[0] for ranks in self.nodes]
+
+    def link(self) -> Link:
+        """Return what the links between the nodes allow."""
+        me, firsts = self.world.rank, self.firsts
+        alike = same_place(self.nodes, me)
+        rank = self.rate(lambda lo, hi: shift(me, firsts, lo, hi))
+        everybody = self.rate(lambda lo, hi: shift(me, alike, lo, hi)) if len(firsts) < self.world.size else rank
+        return Link(
+            latency_s=self.latency(),
+            one_way=self.rate(lambda lo, hi: shift(me, firsts, lo, hi, back=False)),
+            rank=rank,
+            node=everybody * min(map(len, self.nodes)),
+            addition=self.addition(),
+            slow_pairs=self.slow_pairs(rank),
+        )
+
+    def exchange(self, probe: Probe, pieces: int) -> Exchange:
+        """Return an exchange of `pieces` pieces, back to back in LANES lanes."""
+        shape = Shape(self.dtype, self.itemsize, self.count, pieces, LANES, STAGING)
+        return self.engine.compiled(
+            lambda index: probe(*part(0, self.count, LANES, index % LANES)), shape, self.buffers
+        )
+
+    def seconds(self, probe: Probe, pieces: int, before: int = 0) -> float:
+        """Return this rank's time for `pieces` pieces that follow `before` others at once."""
+        ahead, exchange = self.exchange(probe, before), self.exchange(probe, pieces)
+        self.world.barrier()
+        ahead.run()
+        start = perf_counter()
+        exchange.run()
+        took = perf_counter() - start
+        ahead.close()
+        exchange.close()
+        return took
+
+    def slowest(self, seconds: float) -> float:
+        """Return the longest time of all ranks."""
+        return self.world.maxima([int(seconds * 1e9)])[0] / 1e9
+
+    def rate(self, probe: Probe) -> float:
+        """Return the bytes a second of each rank that takes part, by the slowest of them."""
+        burst = BURST // PIECE
+        first = self.slowest(self.seconds(probe, burst))
+        pieces = min(MOST_BYTES // PIECE, max(4 * burst, int(burst / first * MOST_SECONDS)))
+        return pieces * PIECE / self.slowest(self.seconds(probe, pieces, before=burst))
+
+    def latency(self) -> float:
+        """Return half the median round trip of an empty message between the first two nodes."""
+        pair = (self.firsts[0], self.firsts[1])
+        shape = Shape(self.dtype, self.itemsize, self.count, 1, 1, STAGING)
+        exchange = self.engine.compiled(lambda _: ping_pong(self.world.rank, pair, 0, 1), shape, self.buffers)
+        times = self.world.maxima(timed(exchange, self.world.barrier, ROUND_TRIPS))
+        exchange.close()
+        return float(median(times)) / 2 / 1e9
+
+    def addition(self) -> float:
+        """Return the bytes of result a second that this kind of rank adds: the median of the ranks' rates."""
+        queue = self.engine.device.queue()
+        array = self.buffers.input.array
+        add = queue.adder(array, self.buffers.output.array, self.buffers.output.array)
+        times = []
+        for _ in range(5):
+            start = perf_counter()
+            add()
+            queue.wait()
+            times.append(perf_counter() - start)
+        return float(median(self.world.gather(self.count * self.itemsize / median(times))))
+
+    def slow_pairs(self, rate: float) -> tuple[str, ...]:
+        """Return a line for each pair of nodes, neighbours or with the first, that is slower than the others."""
+        pieces = max(2, int(rate * PAIR_SECONDS) // PIECE)
+        rates: dict[tuple[int, int], float] = {}
+        for pairs in disjoint(self.firsts):
+            times = self.world.gather(self.seconds(partial(swap, self.world.rank, pairs), pieces))
+            rates |= {(a, b): pieces * PIECE / max(times[a], times[b]) for a, b in pairs}
+        usual = median(rates.values())
+        slow = sorted((found, pair) for pair, found in rates.items() if found < SLOW * usual)
+        return tuple(
+            f"{self.world.host(a)} and {self.world.host(b)}: {found / 1e6:.4g} MB/s, {found / usual:.0%} of the median"
+            for found, (a, b) in slow[:NAMED]
+        )

@@ -1,0 +1,23 @@
+"""Which ranks share a node, and which of different nodes are put to the test together."""
+
+
+def ranks_by_node(leaders: list[int]) -> list[list[int]]:
+    """Return the ranks of each node, in the order of their first ranks."""
+    nodes: dict[int, list[int]] = {}
+    for rank, leader in enumerate(leaders):
+        nodes.setdefault(leader, []).append(rank)
+    return [nodes[leader] for leader in sorted(nodes)]
+
+
+def same_place(nodes: list[list[int]], rank: int) -> list[int]:
+    """Return the ranks that have the same place on their node as `rank`, where every node has such a place."""
+    place = next(ranks.index(rank) for ranks in nodes if rank in ranks)
+    return [ranks[place] for ranks in nodes] if place < min(map(len, nodes)) else []
+
+
+def disjoint(firsts: list[int]) -> list[list[tuple[int, int]]]:
+    """Return rounds of pairs, no rank twice in a round: neighbours along the ring, then the first with each other."""
+    ring = list(zip(firsts, firsts[1:] + firsts[:1], strict=True)) if len(firsts) > 2 else [(firsts[0], firsts[1])]
+    last = [ring.pop()] if len(ring) % 2 and len(ring) > 1 else []
+    rounds = [ring[0::2], ring[1::2], last, *([(firsts[0], other)] for other in firsts[2:-1])]
+    return [pairs for pairs in rounds if pairs]

@@ -1,0 +1,30 @@
+from itertools import chain
+
+import pytest
+
+from dpbench.measure.nodes import disjoint, ranks_by_node, same_place
+
+
+def test_ranks_are_grouped_by_node_also_where_they_alternate() -> None:
+    assert ranks_by_node([0, 0, 2, 2]) == [[0, 1], [2, 3]]
+    assert ranks_by_node([0, 1, 0, 1]) == [[0, 2], [1, 3]]
+
+
+def test_the_same_place_is_shared_only_where_every_node_has_it() -> None:
+    nodes = [[0, 1, 2], [3, 4], [5, 6, 7]]
+    assert same_place(nodes, 4) == [1, 4, 6]
+    assert same_place(nodes, 7) == []
+
+
+@pytest.mark.parametrize("nodes", range(2, 17))
+def test_every_neighbour_and_every_node_with_the_first_is_tried_once(nodes: int) -> None:
+    firsts = [10 * node for node in range(nodes)]
+    rounds = disjoint(firsts)
+    tried = [frozenset(pair) for pair in chain.from_iterable(rounds)]
+    wanted = {frozenset({firsts[n], firsts[(n + 1) % nodes]}) for n in range(nodes)}
+    wanted |= {frozenset({firsts[0], other}) for other in firsts[1:]}
+    assert len(tried) == len(set(tried))
+    assert set(tried) == wanted
+    for pairs in rounds:
+        ranks = list(chain.from_iterable(pairs))
+        assert len(ranks) == len(set(ranks))
