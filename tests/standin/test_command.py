@@ -1,0 +1,79 @@
+"""`dpbench --device …` as a user types it, on the stand-in driver and real MPI libraries."""
+
+import csv
+import io
+import re
+import sys
+
+import pytest
+from launcher import Finished, launcher, mpirun, run
+from standin.driver import environment
+
+QUICK = ("-m", "dpbench", "run", "--sizes", "4K", "-n", "2", "-w", "0")
+
+
+def dpbench(ranks: int, *options: str, aware: bool = True, **variables: str) -> Finished:
+    return mpirun(ranks, *QUICK, *options, env=environment(aware) | variables, timeout=60)
+
+
+def rows(job: Finished) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(job.stdout)))
+
+
+def test_a_list_of_devices_gives_rows_of_each_and_none_is_wrong() -> None:
+    job = dpbench(2, "--device", "cpu,gpu,cuda-staged", "--csv", "-")
+    assert job.returncode == 0, job.stderr
+    found = {(row["device"], row["strategy"]): row for row in rows(job)}
+    assert len(found) == 12
+    assert all(row["wrong_elements"] == "0" for (_, name), row in found.items() if name != "mpi")
+    assert "its collectives take GPU memory" in found["cuda", "mpi"]["reason"]
+    assert found["cuda-staged", "mpi"]["wrong_elements"] == "0"
+
+
+def test_what_a_crash_would_mean_is_said_before_the_first_message_from_gpu_memory() -> None:
+    assert "GPU memory is handed to the MPI library now: if it crashes here" in dpbench(2, "--device", "cuda").stderr
+    assert "is handed to the MPI library" not in dpbench(2, "--device", "cuda-staged").stderr
+
+
+@pytest.mark.parametrize("visible", [1, 2])
+def test_ranks_take_the_visible_gpus_in_turn_and_those_that_share_one_are_named(visible: int) -> None:
+    job = dpbench(4, "--device", "cuda-staged", "-s", "ring", STANDIN_DEVICES=str(visible))
+    assert job.returncode == 0, job.stderr
+    sharing = re.findall(r"ranks ([\d, ]+) share GPU (\S+)", job.stdout)
+    expected = {1: [("0, 1, 2, 3", "0000:40:00.0")], 2: [("0, 2", "0000:40:00.0"), ("1, 3", "0000:41:00.0")]}
+    assert sharing == expected[visible]
+
+
+def test_ranks_that_share_a_gpu_have_a_scope_of_their_own() -> None:
+    job = dpbench(2, "--device", "cuda-staged", "-s", "ring", "--csv", "-")
+    assert [row["scope"] for row in rows(job)] == ["shared-gpu"]
+
+
+def test_a_library_that_knows_no_gpu_is_refused_and_never_crashes() -> None:
+    job = dpbench(2, "--device", "cuda", aware=False)
+    assert job.returncode == 3
+    assert re.search(r"--device cuda: .* is not known to take GPU memory .*: use --device cuda-staged", job.stderr)
+    assert "Segmentation" not in job.stderr
+
+
+def test_auto_takes_the_gpu_only_where_the_library_does() -> None:
+    assert "gradient  float32 on cuda," in dpbench(2, "--device", "auto").stdout
+    unaware = dpbench(2, "--device", "auto", aware=False)
+    assert "gradient  float32 on cpu," in unaware.stdout
+    assert "--device auto is cpu: " in unaware.stdout
+
+
+ASYNC_POOL = """
+import cupy
+def stream_ordered(size):
+    raise AssertionError("memory that CUDA IPC cannot export")
+cupy.cuda.set_allocator(stream_ordered)
+from dpbench.devices.cuda import CudaDevice
+print(len(CudaDevice(0).empty(8, "float32")))
+"""
+
+
+def test_gradients_never_live_in_another_allocators_memory() -> None:
+    _, environ = launcher()
+    job = run([sys.executable, "-c", ASYNC_POOL], environ | environment(aware=False), timeout=60)
+    assert (job.returncode, job.stdout) == (0, "8\n"), job.stderr
