@@ -14,6 +14,7 @@ from launcher import Finished, launcher, mpirun, run
 
 import dpbench.strategies as folder
 from dpbench.cli import main
+from dpbench.devices.inventory import DEVICES
 from dpbench.errors import Exit
 from dpbench.measure import quality, stopping
 from dpbench.measure.options import Options
@@ -25,7 +26,7 @@ from dpbench.strategies.registry import strategies
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
-NOT_HERE = ("# on a fresh machine\n", "# on a cluster\n")
+NOT_HERE = ("# on a fresh machine\n", "# on a cluster\n", "# on a GPU machine\n")
 
 # A second folder of strategies, for a rank that is started anew.
 WITH_FOLDER = """
@@ -48,7 +49,7 @@ def table(*heads: str) -> list[list[str]]:
 
 
 COMMANDS = [block for block in blocks("sh") if not block.startswith(NOT_HERE)]
-MACHINE, BY_HAND, CLUSTER = [block for block in blocks("sh") if block.startswith(NOT_HERE)]
+MACHINE, BY_HAND, CLUSTER, *_ = [block for block in blocks("sh") if block.startswith(NOT_HERE)]
 OUTPUT = blocks("text")[0]
 STRATEGY, TRIAL = blocks("python")
 
@@ -157,6 +158,8 @@ def test_the_tables_are_the_programs() -> None:
     assert [name.strip("`") for name in names] == list(COLUMNS)
     told = table("name", "how", "bytes through the busiest rank, each way")
     assert {name.strip("`") for name, *_ in told} == set(strategies())
+    told = table("`--device`", "gradients", "bytes", "needs")
+    assert {name.split()[0].strip("`") for name, *_ in told} == {"auto", *DEVICES}
 
 
 def test_codes_are_those_that_can_occur() -> None:

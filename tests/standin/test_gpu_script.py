@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from launcher import Finished, launcher, run
-from standin.driver import ROOT, cuda_ucx, environment
+from standin.driver import AWARE, ROOT, cuda_ucx, environment
 
 from dpbench.dtypes import DTYPES
 from dpbench.engine.library import bound_library
@@ -30,6 +30,7 @@ def script(out: Path, **variables: str) -> Finished:
         "GPU_SIZES": ",".join(map(str, SIZES)),
         "GPU_TYPE_SIZE": str(TYPE_SIZE),
         "GPU_TIME": "0.01",
+        "GPU_LIMIT": "100",
         "GPU_UCX": str(cuda_ucx()),
     }
     return run([str(GPU / "run.sh")], environ | environment(aware=False) | part | variables, timeout=240)
@@ -107,6 +108,12 @@ def test_the_report_ends_well_only_if_every_row_is_right(
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     assert said in answer.stdout, answer.stderr
     assert answer.returncode == (1 if change else 0)
+
+
+@pytest.mark.parametrize("file", [ROOT / "README.md", GPU / "run.sh"], ids=lambda path: path.name)
+def test_what_is_told_and_run_is_what_the_stand_in_has_shown_to_work(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    assert [name for name, value in AWARE.items() if f"{name}={value}" not in text] == []
 
 
 def test_shellcheck_finds_nothing() -> None:
