@@ -25,6 +25,7 @@ ENTER_TEXT = f"""\
 #!/bin/sh
 host=$1
 shift
+if [ "$(uname -n)" = "$host" ]; then exec "$@"; fi
 exec nsenter --net={FOLDER}/$host.net --uts={FOLDER}/$host.uts unshare --mount \\
   sh -c 'mount -t sysfs sysfs /sys && exec "$@"' "$host" "$@"
 """
@@ -80,6 +81,7 @@ MPICH = {
     "HYDRA_HOST_FILE": str(MPICH_HOSTS),
     "HYDRA_LAUNCHER": "ssh",
     "HYDRA_LAUNCHER_EXEC": str(AGENT),
+    "HYDRA_LAUNCHER_AUTOFORK": "0",  # the daemon of node 1 has an agent as well
     "HYDRA_BINDING": "none",
     "UCX_TLS": "tcp,self",  # else all nodes are one machine to UCX
     "FI_PROVIDER": "tcp",

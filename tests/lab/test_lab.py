@@ -216,7 +216,7 @@ def test_nothing_is_left_when_any_process_is_killed(victim: str) -> None:
     before = links_and_namespaces()
     with running("mpiexec", "-n", "3", *SLEEP) as lab:
         lab.find(VICTIMS["rank"], 3)
-        os.kill(lab.find(VICTIMS[victim], 1)[-1], signal.SIGKILL)
+        os.kill(lab.find(VICTIMS[victim], 1)[0], signal.SIGKILL)
         lab.assert_gone()
         # Open MPI's launcher calls it a success when it loses a daemon.
         assert lab.job.returncode != 0 or victim == "daemon"
