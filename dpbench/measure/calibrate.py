@@ -24,6 +24,7 @@ MOST_BYTES = 64 * 2**20  # of one probe of a rate, or what goes through in MOST_
 MOST_SECONDS = 0.5
 PAIR_SECONDS = 0.02
 ROUND_TRIPS = 50
+ADDITIONS = 5
 SLOW = 0.8  # of the median: a pair below is named
 NAMED = 10
 
@@ -104,7 +105,7 @@ class Calibration:
         array = self.buffers.input.array
         add = queue.adder(array, self.buffers.output.array, self.buffers.output.array)
         times = []
-        for _ in range(5):
+        for _ in range(ADDITIONS):
             start = perf_counter()
             add()
             queue.wait()

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 HERE = Path(__file__).parent
@@ -47,7 +48,7 @@ def main() -> int:
     """Return 0 if every output of every exchange was right."""
     if sys.argv[1] == "eager":
         cupy.cuda.Stream.begin = lambda stream, operation: operation()
-    wrong = uploads() + sum(exchanges()) + library()
+    wrong = uploads() + sum(exchanges()) + library() + calibration()
     print(f"{wrong} wrong elements")
     return min(wrong, 1)
 
@@ -140,6 +141,22 @@ def library() -> int:
             run()
             wrong += device.count_different(output.array, expected)
     return wrong
+
+
+def calibration() -> int:
+    """Return the wrong elements of what was added while the rate of additions was taken: all must be timed."""
+    from dpbench.measure.calibrate import ADDITIONS, Calibration
+
+    device = CudaDevice(0)
+    place = np.arange(COUNT, dtype=np.float32)
+    buffers = Buffers(*(Place(array, array) for array in (device.from_host(place), device.from_host(place))))
+    calibration = Calibration.__new__(Calibration)
+    calibration.world = SimpleNamespace(gather=lambda value: [value])  # type: ignore[assignment]
+    calibration.engine = SimpleNamespace(device=device)  # type: ignore[assignment]
+    calibration.buffers, calibration.count, calibration.itemsize = buffers, COUNT, 4
+    calibration.addition()
+    found = (ctypes.c_float * COUNT).from_address(device.address(buffers.output.array))
+    return int(np.count_nonzero(np.array(found) != place * (ADDITIONS + 1)))
 
 
 if __name__ == "__main__":

@@ -26,7 +26,8 @@ from dpbench.strategies.registry import strategies
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
-NOT_HERE = ("# on a fresh machine\n", "# on a cluster\n", "# on a GPU machine\n")
+MACHINES = ("a fresh machine", "a cluster", "a GPU machine", "a Linux machine with iproute2")
+NOT_HERE = tuple(f"# on {machine}\n" for machine in MACHINES)
 
 # A second folder of strategies, for a rank that is started anew.
 WITH_FOLDER = """
