@@ -20,7 +20,7 @@ class Rule(NamedTuple):
 
 
 IN_MEMORY = Rule(grain=2 * 2**20, most_slices=128, lanes=1)
-ON_NETWORK = Rule(grain=128 * 2**10, most_slices=64, lanes=4)
+ON_NETWORK = Rule(grain=128 * 2**10, most_slices=128, lanes=4)
 MOST_MESSAGES = 2**14  # of one rank: as many as may have persistent requests
 
 

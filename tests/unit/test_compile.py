@@ -119,7 +119,7 @@ def test_compiling_for_2048_ranks_takes_under_2_s_and_64_mib(
 
 def test_a_master_of_thousands_still_overlaps_slices() -> None:
     assert auto("ps", scheduled("ps").roles(2048), 64 * MIB) == (4, 4)
-    assert auto("ps", scheduled("ps").roles(16), 64 * MIB) == (64, 4)
+    assert auto("ps", scheduled("ps").roles(16), 64 * MIB) == (128, 4)
 
 
 def test_what_would_exceed_the_persistent_requests_is_made_anew() -> None:
