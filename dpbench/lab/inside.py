@@ -52,6 +52,7 @@ def lay_out(layout: Layout) -> None:
         program.chmod(0o755)
     do("mount", "--bind", str(HOSTS), "/etc/hosts")
     for node in layout.numbers:
+        (FOLDER / name(node)).mkdir()
         socket.sethostname(name(node))  # the new namespace begins with it
         namespaces = {kind: FOLDER / f"{name(node)}.{kind}" for kind in ("net", "uts")}
         for file in namespaces.values():

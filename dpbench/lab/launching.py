@@ -12,7 +12,7 @@ from dpbench.engine.library import BATCH_SYSTEMS, LAUNCHERS
 from dpbench.lab.layout import Layout, address, name
 
 # Private to the lab: the folder is covered by a file system that vanishes with the lab, and with it whatever MPI
-# libraries leave in it, or in TMPDIR.
+# libraries leave in it. Temporary files have a folder per node: on real ones daemons of the same number do not meet.
 FOLDER = Path("/dev/shm")
 ENTER, AGENT = FOLDER / "enter", FOLDER / "agent"
 HOSTS = FOLDER / "hosts"
@@ -26,6 +26,7 @@ ENTER_TEXT = f"""\
 host=$1
 shift
 if [ "$(uname -n)" = "$host" ]; then exec "$@"; fi
+export TMPDIR={FOLDER}/$host
 exec nsenter --net={FOLDER}/$host.net --uts={FOLDER}/$host.uts unshare --mount \\
   sh -c 'mount -t sysfs sysfs /sys && exec "$@"' "$host" "$@"
 """
@@ -64,7 +65,6 @@ def environment(outside: Mapping[str, str]) -> dict[str, str]:
     kept = {key: value for key, value in outside.items() if not key.startswith(BATCH_SYSTEMS + LAUNCHERS)}
     return kept | {
         "PATH": search_path(outside.get("PATH", "")),
-        "TMPDIR": str(FOLDER),
         **MPICH,
         **OPEN_MPI,
     }
@@ -92,7 +92,6 @@ OPEN_MPI = {
     "PRTE_MCA_prte_default_hostfile": str(OPEN_MPI_HOSTS),
     "PRTE_MCA_plm_ssh_agent": str(AGENT),
     "PRTE_MCA_plm_ssh_no_tree_spawn": "1",
-    "PRTE_MCA_prte_leave_session_attached": "1",  # so that the daemon is what its agent waits for
     "PRTE_MCA_hwloc_default_binding_policy": "none",
     "PRTE_MCA_rmaps_default_mapping_policy": "slot:oversubscribe",
     "OMPI_MCA_orte_default_hostfile": str(OPEN_MPI_HOSTS),  # up to version 4

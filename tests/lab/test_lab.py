@@ -118,8 +118,9 @@ def test_two_labs_run_side_by_side() -> None:
 
 def test_what_programs_leave_in_temporary_folders_vanishes_with_the_lab() -> None:
     name = uuid.uuid4().hex
-    job = lab("--", "sh", "-c", f"touch /dev/shm/{name} $TMPDIR/{name}; ls /dev/shm")
+    job = lab("--", "sh", "-c", f"touch /dev/shm/{name} $TMPDIR/{name}; ls /dev/shm; echo $TMPDIR")
     assert name in job.stdout
+    assert job.stdout.endswith("/dev/shm/n1\n")
     assert not Path("/dev/shm", name).exists()
     assert not {"agent", "enter", "hosts", "n1.net"} & set(os.listdir("/dev/shm"))
 
