@@ -6,10 +6,15 @@ import uuid
 from pathlib import Path
 
 
+def machine_identity() -> str:
+    """Return what all processes of this machine have in common, whatever their host is called: they share cores."""
+    boot = Path("/proc/sys/kernel/random/boot_id")
+    return boot.read_text().strip() if boot.exists() else str(uuid.getnode())
+
+
 def host_identity() -> str:
     """Return what all processes of this host have in common, and those of others have not."""
-    boot = Path("/proc/sys/kernel/random/boot_id")
-    return f"{platform.node()} {boot.read_text().strip() if boot.exists() else uuid.getnode()}"
+    return f"{platform.node()} {machine_identity()}"
 
 
 def same_node(leaders: list[int], hosts: list[str]) -> list[int]:

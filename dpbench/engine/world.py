@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpbench.engine.hosts import allowed_cores, host_identity, same_node
+from dpbench.engine.hosts import allowed_cores, host_identity, machine_identity, same_node
 from dpbench.engine.mpi import MPI
 
 THREAD_LEVELS = {
@@ -28,13 +28,10 @@ class World:
         self.rank: int = self.comm.rank
         self.size: int = self.comm.size
         self.leaders = same_node(self.comm.allgather(self.shared_leader()), self.comm.allgather(host_identity()))
-        node = self.comm.Split(self.leaders[self.rank])
-        self.local_rank: int = node.rank
-        cores = len(set().union(*node.allgather(allowed_cores())))
-        crowded_here = node.size > cores
-        self.crowded: bool = any(self.comm.allgather(crowded_here))  #: some node has more ranks than cores
+        self.local_rank: int = self.leaders[: self.rank].count(self.leaders[self.rank])
+        crowded_here = self.more_ranks_than_cores()
+        self.crowded: bool = any(self.comm.allgather(crowded_here))  #: some machine has more ranks than cores
         self.idle: Callable[[], None] | None = os.sched_yield if crowded_here else None
-        node.Free()
         self._names: list[str] = self.comm.allgather(platform.node())
         self.hosts = tuple(self.host(leader) for leader in sorted(set(self.leaders)))  #: one name per node
 
@@ -62,6 +59,15 @@ class World:
         leader: int = shared.bcast(self.rank)
         shared.Free()
         return leader
+
+    def more_ranks_than_cores(self) -> bool:
+        """Return whether the ranks of this machine, which may play several nodes, have to share cores."""
+        machines: list[str] = self.comm.allgather(machine_identity())
+        here = self.comm.Split(machines.index(machines[self.rank]))
+        cores = set().union(*here.allgather(allowed_cores()))
+        more = bool(here.size > len(cores))
+        here.Free()
+        return more
 
     def host(self, rank: int) -> str:
         """Return the name of the host that a rank runs on."""

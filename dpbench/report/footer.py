@@ -13,7 +13,7 @@ ROWS_NAMED = 3
 WARNINGS = {
     "W01": "shorter than 20 readings of the clock: only larger sizes can be timed one by one",
     "W02": "shorter than 10 times the floor: mostly the harness was timed",
-    "W03": "more ranks than cores on a node: times include waiting for a core",
+    "W03": "more ranks than cores on a machine: times include waiting for a core",
     "W07": "not within ±2.5 % when the sampling ended: raise --max-time, or look for other load",
     "W13": "faster than the measured links allow: their calibration is wrong, so is 'of limit'",
     "W17": "the additions alone take longer than the wire: they are the limit, not the links",
