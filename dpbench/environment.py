@@ -80,7 +80,7 @@ def speaks(environ: Mapping[str, str] = os.environ) -> bool:
     return rank_hint(environ) in (0, None)
 
 
-def in_slurm_step(environ: Mapping[str, str]) -> bool:
+def in_slurm_step(environ: Mapping[str, str] = os.environ) -> bool:
     """Return whether srun started this process: a batch script has no step, an interactive shell its own."""
     step, tasks = number(environ, "SLURM_STEP_ID"), number(environ, "SLURM_STEP_NUM_TASKS")
     return step is not None and step < SPECIAL_SLURM_STEPS and tasks is not None

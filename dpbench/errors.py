@@ -11,13 +11,13 @@ class Exit(IntEnum):
     USAGE = 2  #: the command line asks for something that makes no sense
     ENVIRONMENT = 3  #: launcher, MPI, GPU, memory or output path cannot do what was asked
     FAILED = 4  #: a rank failed or stalled
-    STRICT = 5  #: only with --strict: a warning or a skipped row
 
 
 class DpbenchError(Exception):
     """A condition with a message for the user and an exit code; shown once, by one rank."""
 
     code = Exit.FAILED
+    agreed = False  #: whether every rank raises it, or one of the same code: else the others must be ended
 
 
 class UsageError(DpbenchError):

@@ -5,6 +5,7 @@ import sys
 import time
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 
 import click
 
@@ -23,41 +24,55 @@ def main(args: Sequence[str] | None = None) -> int:
     """Run the command that `args` (or the process's arguments) ask for and return its exit code.
 
     A user's mistake becomes one message and an exit code here, whatever command made it. Whatever else
-    arrives here is a fault of dpbench and goes on as an exception.
+    arrives here is a fault of dpbench: its traceback is shown, and the code is that of a rank that failed.
     """
     arguments = list(sys.argv[1:] if args is None else args)
     try:
+        return _run(arguments)
+    except (click.ClickException, DpbenchError, OSError) as error:
+        return _mistake(error)
+    except (KeyboardInterrupt, click.Abort):
+        return _left(INTERRUPTED)
+    except Exception:
+        traceback.print_exc()
+        return _left(Exit.FAILED)
+
+
+def _run(arguments: list[str]) -> int:
+    """Run the command and return its exit code."""
+    try:
         with program.make_context("dpbench", list(arguments), obj=arguments) as context:
             code = program.invoke(context)
-        print(end="", flush=True)
-        return int(code or Exit.OK)
     except click.exceptions.Exit as done:
-        print(end="", flush=True)
-        return done.exit_code
-    except click.ClickException as error:
+        code = done.exit_code
+    print(end="", flush=True)
+    return int(code or Exit.OK)
+
+
+def _mistake(error: click.ClickException | DpbenchError | OSError) -> int:
+    """Say what the user or the environment got wrong; end the other ranks unless they know of it."""
+    if isinstance(error, click.ClickException):
         path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "dpbench"
         return _failed(f"{error.format_message()}\nTry '{path} --help'.", Exit.USAGE)
-    except DpbenchError as error:
-        return _failed(str(error), error.code)
-    except (KeyboardInterrupt, click.Abort):
-        return INTERRUPTED
-    except BrokenPipeError:
-        # Else the interpreter's last flush would complain.
+    if isinstance(error, DpbenchError):
+        code = _failed(str(error), error.code)
+        return code if error.agreed else _left(code)
+    with suppress(OSError, ValueError):  # else the interpreter's last flush would complain
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return CLOSED_PIPE
-    except Exception:
-        if "mpi4py.MPI" in sys.modules:
-            _abort()  # the other ranks wait for this one
-        raise
+    if isinstance(error, BrokenPipeError):
+        return _left(CLOSED_PIPE)
+    return _left(_failed(str(error), Exit.ENVIRONMENT))
 
 
-def _abort() -> None:
-    """Say what went wrong here and end all ranks at once."""
-    from dpbench.engine.mpi import MPI
+def _left(code: int) -> int:
+    """Leave alone, with `code`: where MPI runs the other ranks wait for this one, so they are ended."""
+    if "mpi4py.MPI" in sys.modules:
+        from dpbench.engine.mpi import MPI
 
-    traceback.print_exc()
-    sys.stderr.flush()
-    MPI.COMM_WORLD.Abort(int(Exit.FAILED))
+        sys.stdout.flush()
+        sys.stderr.flush()
+        MPI.COMM_WORLD.Abort(int(code))
+    return int(code)
 
 
 def _failed(message: str, code: Exit) -> int:

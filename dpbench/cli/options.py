@@ -81,10 +81,10 @@ TOPICS = {
         flag("--dedicated-servers", "dedicated", about="Servers only serve; they have no gradient."),
         option(
             *("--slices",),
-            type=values.Whole("auto|K", 1, word="auto"),
+            type=values.Whole("auto|K", 1, word="auto", most=2**16),
             help="Pieces that travel one after the other and overlap.  [default: auto]",
         ),
-        option("--window", type=values.Whole("W", 1), help="Slices under way at a time.  [default: auto]"),
+        option("--window", type=values.Whole("W", 1, most=2**10), help="Slices under way at a time.  [default: auto]"),
         flag("--textbook", about="The phases one after the other, as books draw them: --slices 1."),
         option(
             *("--server-buffer",),

@@ -1,6 +1,5 @@
 """`dpbench run`: what was typed becomes `Options`; then the measurement, or its ranks, are started."""
 
-import importlib.util
 import os
 import shlex
 import sys
@@ -13,7 +12,7 @@ import click
 from dpbench import environment
 from dpbench.cli.options import TOPICS
 from dpbench.cli.sweep import Sweep
-from dpbench.errors import PlatformError, UsageError
+from dpbench.errors import UsageError
 from dpbench.measure.options import Options
 
 if TYPE_CHECKING:
@@ -70,13 +69,12 @@ run = TopicCommand(
 
 
 def options_from(typed: Sequence[str], *, textbook: bool, slices: int | str | None, **given: Any) -> Options:
-    """Return the options; raises UsageError or PlatformError where they contradict each other."""
+    """Return the options; raises UsageError where they contradict each other."""
     if textbook and slices not in (None, 1):
         raise UsageError(f"--textbook means --slices 1; leave out --slices {slices}")
     require_one_use_of_the_file(given["csv"], given["force"], given["append"])
     sweep = Sweep(**{name: given.pop(name) for name in ("least", "most", "factor", "step", "exact")})
     sizes, notes = sweep.sizes(given["dtype"])
-    require_support(given["dtype"])
     names = [name for names in given.pop("strategies") for name in names]
     return Options(
         command=os.environ.get(TYPED) or as_text(["dpbench", *typed]),
@@ -96,12 +94,6 @@ def require_one_use_of_the_file(csv: str | None, force: bool, append: bool) -> N
         raise UsageError("--force overwrites the file of --csv, --append continues it; use one of them")
     if (force or append) and csv in (None, "-"):
         raise UsageError(f"--{'force' if force else 'append'} needs a file; add --csv FILE")
-
-
-def require_support(dtype: str) -> None:
-    """Raise PlatformError if this installation lacks the element type."""
-    if dtype == "bfloat16" and importlib.util.find_spec("ml_dtypes") is None:
-        raise PlatformError("--dtype bfloat16 needs the package ml_dtypes: pip install 'dpbench[bfloat16]'")
 
 
 def as_text(typed: Sequence[str]) -> str:

@@ -61,10 +61,11 @@ class Whole(Value):
 
     MOST = 10**9
 
-    def __init__(self, name: str, least: int, word: str | None = None) -> None:
+    def __init__(self, name: str, least: int, word: str | None = None, most: int | None = None) -> None:
         super().__init__(name)
         self.least = least
         self.word = word
+        self.most = most or self.MOST
 
     def parse(self, text: str) -> int | str:
         """Return the number, or the word."""
@@ -72,10 +73,10 @@ class Whole(Value):
         if typed == self.word:
             return typed
         is_number = typed.isascii() and typed.isdigit() and len(typed) < 20
-        if is_number and self.least <= int(typed) <= self.MOST:
+        if is_number and self.least <= int(typed) <= self.most:
             return int(typed)
         words = f"{self.word}, or " if self.word else ""
-        raise UsageError(f"{text!r} is not allowed: {words}a whole number from {self.least} to {self.MOST}")
+        raise UsageError(f"{text!r} is not allowed: {words}a whole number from {self.least} to {self.most}")
 
 
 class Switch(Value):
@@ -94,6 +95,8 @@ class Switch(Value):
 class Above(Value):
     """A finite number above a limit."""
 
+    MOST = 1e9
+
     def __init__(self, name: str, limit: float) -> None:
         super().__init__(name)
         self.limit = limit
@@ -104,8 +107,8 @@ class Above(Value):
             number = float(text)
         except ValueError:
             number = math.nan
-        if not (self.limit < number < math.inf):
-            raise UsageError(f"{text!r} is not allowed: a number above {self.limit:g}")
+        if not (self.limit < number <= self.MOST):
+            raise UsageError(f"{text!r} is not allowed: a number above {self.limit:g}, at most {self.MOST:g}")
         return number
 
 

@@ -1,1 +1,1 @@
-"""Where gradients live and are added: NumPy on the host; the interface is made for GPUs too."""
+"""Where gradients live and are added: NumPy on the host, CuPy on GPUs."""

@@ -14,6 +14,7 @@ from dpbench.engine.steps import Lane, in_turn
 from dpbench.engine.survey import Cut
 from dpbench.engine.wire import Wire
 from dpbench.engine.world import World
+from dpbench.errors import Unsuitable
 from dpbench.schedule.partition import part
 from dpbench.schedule.round import Round
 from dpbench.strategies.base import Library, Roles, Scheduled, Strategy
@@ -53,9 +54,12 @@ class Engine:
         """Return the exchange of any rounds, given slice by slice."""
         cut = Cut(shape.itemsize, shape.window, shape.server_buffer)
         compiler = Compiler(self.wire, self.device, buffers, shape.dtype, cut)
-        return ScheduleExchange(
-            compiler.lanes(slice_rounds, shape.slices), self.wire, self.idle, compiler.requests
-        )
+        try:
+            lanes = compiler.lanes(slice_rounds, shape.slices)
+        except Unsuitable:
+            self.wire.free(compiler.requests)
+            raise
+        return ScheduleExchange(lanes, self.wire, self.idle, compiler.requests)
 
     def rounds(self, strategy: Scheduled, roles: Roles, shape: Shape, index: int) -> Iterator[Round]:
         """Return this rank's rounds for slice `index`."""

@@ -4,10 +4,18 @@ mpi4py would ask for MPI_THREAD_MULTIPLE, whose locks triple the cost of a small
 the main thread only.
 """
 
-import mpi4py
+from dpbench.engine.library import INSTALL
+from dpbench.errors import PlatformError
 
-mpi4py.rc.thread_level = "funneled"
+try:
+    import mpi4py
 
-from mpi4py import MPI  # noqa: E402 - importing it starts MPI, so the level comes first
+    mpi4py.rc.thread_level = "funneled"
+
+    from mpi4py import MPI  # importing it starts MPI, so the level comes first
+except ModuleNotFoundError as error:
+    raise PlatformError(f"mpi4py is not installed ({error}): pip install mpi4py") from error
+except (ImportError, RuntimeError) as error:
+    raise PlatformError(f"mpi4py cannot load an MPI library ({str(error).splitlines()[0]}); {INSTALL}") from error
 
 __all__ = ["MPI"]

@@ -14,6 +14,8 @@ T = TypeVar("T")
 class SaidByRoot(DpbenchError):
     """An error that rank 0 reports; the other ranks only leave with its exit code."""
 
+    agreed = True
+
     def __init__(self, code: int) -> None:
         super().__init__("")
         self.code = code  # type: ignore[assignment]
@@ -21,6 +23,7 @@ class SaidByRoot(DpbenchError):
 
 def said_by_root(world: "World", error: DpbenchError) -> DpbenchError:
     """Return what each rank should raise for an error that all ranks have found: only rank 0's has a message."""
+    error.agreed = True
     return error if world.rank == 0 else SaidByRoot(error.code)
 
 
@@ -35,7 +38,7 @@ def on_root(world: "World", action: Callable[[], T]) -> T:
             error = caught
     code, shared = world.from_root((error.code if error else None, result))
     if code is not None:
-        raise error or SaidByRoot(code)
+        raise said_by_root(world, error or SaidByRoot(code))
     outcome: T = shared
     return outcome
 

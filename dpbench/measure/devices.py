@@ -70,6 +70,13 @@ def choose(world: "World", asked: tuple[str, ...], gpu_aware: str, found: Findin
     return chosen_gpus(world, asked, verdict, host)
 
 
+def require(world: "World", option: str, found: Obstacle | None) -> None:
+    """Raise PlatformError, on every rank, if any rank has found an obstacle to what an option asks for."""
+    obstacle = first_obstacle(world, found)
+    if obstacle is not None:
+        raise said_by_root(world, PlatformError(f"{option}: {obstacle.fact}: {obstacle.remedy}"))
+
+
 def first_obstacle(world: "World", found: Obstacle | None) -> Obstacle | None:
     """Return the first rank's obstacle, with its host; the same on every rank."""
     for rank, each in enumerate(world.gather(found)):

@@ -5,12 +5,14 @@ from collections.abc import Callable
 from typing import Any
 
 from dpbench import __version__
+from dpbench.devices.hostdtype import missing_for
 from dpbench.engine.world import World
-from dpbench.errors import Exit
-from dpbench.measure.agree import on_root
+from dpbench.environment import in_slurm_step, launched, size_hint, speaks
+from dpbench.errors import Exit, PlatformError
+from dpbench.measure.agree import SaidByRoot, on_root, said_by_root
 from dpbench.measure.bench import Bench
 from dpbench.measure.case import Case, now
-from dpbench.measure.devices import CRASH, Chosen, choose, look_around
+from dpbench.measure.devices import CRASH, Chosen, choose, look_around, require
 from dpbench.measure.options import Options
 from dpbench.measure.output import Output, RootOutput
 from dpbench.measure.plan import Layout, make_plan
@@ -26,6 +28,8 @@ def run(options: Options, open_output: Callable[[], Output]) -> Exit:
     """
     found = look_around(options.devices, options.gpu_aware)
     world = World()
+    require_one_job(world)
+    require(world, f"--dtype {options.dtype}", missing_for(options.dtype))
     chosen = choose(world, options.devices, options.gpu_aware, found)
     names = [device.name for device in chosen.devices]
     blocks = on_root(world, lambda: make_plan(options, names, Layout(world.size, world.nodes)))
@@ -48,6 +52,17 @@ def run(options: Options, open_output: Callable[[], Output]) -> Exit:
         codes += map(verdict, cases)
     output.end()
     return Exit.WRONG if Exit.WRONG in codes else Exit.OK if Exit.OK in codes else Exit.ENVIRONMENT
+
+
+def require_one_job(world: World) -> None:
+    """Raise PlatformError if this is one of several ranks that each believe to be alone."""
+    told = size_hint()
+    if world.size == 1 and told not in (None, 1) and (launched() or in_slurm_step()):
+        error = PlatformError(
+            f"the launcher started {told} ranks, but each is alone: it does not belong to {world.library}; use that "
+            "library's own mpirun, or srun with the right --mpi= (srun --mpi=list names what it can)"
+        )
+        raise said_by_root(world, error) if speaks() else SaidByRoot(error.code)
 
 
 def verdict(case: Case) -> Exit | None:

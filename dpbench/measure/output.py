@@ -1,9 +1,11 @@
 """Where results go while the run is under way."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Protocol
 
 from dpbench.engine.world import World
+from dpbench.errors import PlatformError
 from dpbench.measure.agree import on_root
 from dpbench.results.facts import RunFacts
 from dpbench.results.record import Row
@@ -55,9 +57,11 @@ class RootOutput:
     def step(self, label: str) -> None:
         """Not collective."""
         if self.output:
-            self.output.step(label)
+            with suppress(PlatformError):  # nobody reads it: no reason to stop, least of all on one rank
+                self.output.step(label)
 
     def say(self, text: str) -> None:
         """Not collective."""
         if self.output:
-            self.output.say(text)
+            with suppress(PlatformError):
+                self.output.say(text)

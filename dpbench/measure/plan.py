@@ -70,7 +70,8 @@ def plan_case(options: Options, name: str, device: str, size: int, layout: Layou
     messages = max(messages_of(strategy, roles, rank, count) for rank in (0, layout.ranks - 1))  # a server, a worker
     network = layout.nodes > 1
     slices, window = slicing(
-        size, strategy.pieces(roles), messages, network, slices=options.slices, window=options.window
+        size, strategy.pieces(roles), messages, network, slices=options.slices and min(options.slices, max(1, count)),
+        window=options.window,
     )
     return Plan(name, device, size, count, roles, slices, window)
 

@@ -19,7 +19,7 @@ def warnings(case: Case, facts: RunFacts) -> Iterator[str]:
         yield "W02"
     if facts.crowded:
         yield "W03"
-    if case.stop_reason in ("time", "samples") and (summary.half_width or 1) > PRECISION:
+    if case.stop_reason in ("time", "samples") and not summary.is_precise(PRECISION):
         yield "W07"
     link = facts.links.get(case.plan.device)
     if link and case.ports:

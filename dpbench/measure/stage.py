@@ -6,6 +6,7 @@ from dpbench.devices.base import Device
 from dpbench.dtypes import DTYPES
 from dpbench.engine.build import Engine, Shape
 from dpbench.engine.exchange import Exchange
+from dpbench.engine.hosts import available_memory
 from dpbench.engine.memory import Buffers, allocate
 from dpbench.engine.world import World
 from dpbench.errors import Unsuitable
@@ -41,6 +42,7 @@ class Stage:
         if not plans:
             return []
         try:
+            all_or_none(self.world, lambda: self.require_memory(plans[0].bytes))
             buffers = all_or_none(self.world, lambda: self.buffers(plans[0].count))
         except Unsuitable as reason:
             return [skipped(plan, str(reason)) for plan in plans]
@@ -49,6 +51,14 @@ class Stage:
     def link(self) -> Link:
         """Return what the links between the nodes allow for this device's memory."""
         return Calibration(self.world, self.engine, self.options.dtype, self.itemsize).link()
+
+    def require_memory(self, nbytes: int) -> None:
+        """Raise Unsuitable if the node's ranks together need more memory than it has: it would kill one of them."""
+        needed = len(self.here) * len(Buffers._fields) * nbytes
+        available = available_memory()
+        if self.device.name == "cpu" and available is not None and needed > available:
+            host = self.world.host(self.world.rank)
+            raise Unsuitable(f"{host} has {available / 1e9:.3g} GB of memory left, its ranks need {needed / 1e9:.3g}")
 
     def buffers(self, count: int) -> Buffers:
         """Return the buffers of `count` elements, the input filled. Raises Unsuitable if there is no memory."""

@@ -34,6 +34,10 @@ class Summary:
             return None
         return (self.ci_high - self.ci_low) / 2 / self.median
 
+    def is_precise(self, precision: float) -> bool:
+        """Return whether there is an interval, and half of it is at most `precision` of the median."""
+        return self.half_width is not None and self.half_width <= precision
+
 
 def summarise(samples: Iterable[float]) -> Summary:
     """Return the summary of at least one sample, in any order."""

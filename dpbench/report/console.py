@@ -22,7 +22,8 @@ class Screen(Console):
     A reader that goes away (`| head`) ends the printing only: no rank may leave while the others exchange.
     """
 
-    def __init__(self, stream: IO[str]) -> None:
+    def __init__(self, stream: IO[str] | None) -> None:
+        stream = stream or open(os.devnull, "w")  # noqa: SIM115 - a closed stdout is nobody's
         if hasattr(stream, "reconfigure"):
             # Host names and commands may hold what the locale cannot print.
             stream.reconfigure(errors="backslashreplace")

@@ -11,7 +11,6 @@ from dpbench.units import format_size
 ROWS_NAMED = 3
 
 WARNINGS = {
-    "W01": "shorter than 20 readings of the clock: only larger sizes can be timed one by one",
     "W02": "shorter than 10 times the floor: mostly the harness was timed",
     "W03": "more ranks than cores on a machine: times include waiting for a core",
     "W07": "not within ±2.5 % when the sampling ended: raise --max-time, or look for other load",

@@ -35,7 +35,7 @@ class Row:
     cadence: str = "barrier"  #: a barrier before every iteration
     warmup: int | None = None
     iterations: int | None = None
-    stop_reason: str | None = None  #: iters, precision, time or samples
+    stop_reason: str | None = None  #: iters, precision, time, samples or wrong
     seed: int
     time_median_s: float | None = None
     time_ci_low_s: float | None = None

@@ -1,6 +1,5 @@
 """The host device: arrays that are backed, additions in place, poison that is never right."""
 
-import builtins
 import warnings
 
 import numpy as np
@@ -8,9 +7,9 @@ import pytest
 
 from dpbench.devices.base import Device
 from dpbench.devices.cpu import HUGE_PAGE, PAGE, NumpyDevice
-from dpbench.devices.hostdtype import numpy_dtype
+from dpbench.devices.hostdtype import missing_for, numpy_dtype
 from dpbench.dtypes import DTYPES
-from dpbench.errors import PlatformError, Unsuitable
+from dpbench.errors import Unsuitable
 
 every_dtype = pytest.mark.parametrize("dtype", DTYPES)
 
@@ -59,17 +58,12 @@ def test_an_array_that_no_memory_can_hold_is_an_error_that_says_so(device):
         device.empty(2**60, "uint8")
 
 
-def test_bfloat16_without_its_package_is_an_error_that_names_the_package(monkeypatch):
-    real = builtins.__import__
-
-    def without_ml_dtypes(name, *args, **kwargs):
-        if name == "ml_dtypes":
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without_ml_dtypes)
-    with pytest.raises(PlatformError, match="pip install ml_dtypes"):
-        numpy_dtype("bfloat16")
+def test_bfloat16_without_its_package_is_an_obstacle_that_names_the_extra(monkeypatch):
+    assert missing_for("float16") is None
+    assert missing_for("bfloat16") is None
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert missing_for("float16") is None
+    assert missing_for("bfloat16").remedy == "pip install 'dpbench[bfloat16]'"
 
 
 @every_dtype
