@@ -9,6 +9,8 @@ import pytest
 from launcher import Finished, launcher, mpirun, run
 from standin.driver import environment
 
+from dpbench.engine.library import bound_library
+
 QUICK = ("-m", "dpbench", "run", "--sizes", "4K", "-n", "2", "-w", "0")
 
 
@@ -77,3 +79,21 @@ def test_gradients_never_live_in_another_allocators_memory() -> None:
     _, environ = launcher()
     job = run([sys.executable, "-c", ASYNC_POOL], environ | environment(aware=False), timeout=60)
     assert (job.returncode, job.stdout) == (0, "8\n"), job.stderr
+
+
+TRIAL = "from dpbench.engine.gpu_aware import trial; print(trial())"
+
+
+@pytest.mark.parametrize("aware", [True, False])
+def test_the_trial_of_a_real_library_works_only_where_it_takes_device_pointers(aware: bool) -> None:
+    _, environ = launcher()
+    job = run([sys.executable, "-c", TRIAL], environ | environment(aware), timeout=60)
+    # MPICH copies a message to oneself on the host, whatever carries the others: there the UCX sign decides.
+    works = aware and bound_library().is_open_mpi
+    assert job.stdout == ("works\n" if works else "crashed\n"), job.stderr
+
+
+def test_the_trial_fails_where_no_gpu_is_visible() -> None:
+    _, environ = launcher()
+    job = run([sys.executable, "-c", TRIAL], environ | environment(True) | {"CUDA_VISIBLE_DEVICES": ""}, timeout=60)
+    assert job.stdout == "failed\n", job.stderr
