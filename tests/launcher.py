@@ -20,6 +20,9 @@ from dpbench.engine.library import local_launcher
 # A mark that all descendants inherit. Sessions would not do: MPICH's launcher gives every rank its own.
 MARK = "DPBENCH_TEST_JOB"
 
+SHARED = Path("/dev/shm")
+LIBRARIES_FILES = ("mpich_shm_", "sm_segment.", "vader_segment.", "ucx_shm_")
+
 launcher = cache(local_launcher)
 
 
@@ -47,6 +50,7 @@ def mpirun(ranks: int, *args: str, env: Mapping[str, str] | None = None, timeout
 def run(command: list[str], environ: Mapping[str, str], timeout: float) -> Finished:
     """Run a command in a session of its own and end all of its processes, however it ends."""
     mark = f"{MARK}={uuid.uuid4().hex}"
+    there_before = set(SHARED.iterdir()) if SHARED.exists() else set()
     with subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -65,7 +69,25 @@ def run(command: list[str], environ: Mapping[str, str], timeout: float) -> Finis
             raise TimedOut(f"over {timeout} s: {command}\n{stdout[-2000:]}\n{stderr[-2000:]}") from None
         finally:
             end_all(job.pid, mark)
+            remove_unused(there_before)
     return Finished(job.returncode, stdout, stderr)
+
+
+def remove_unused(keep: set[Path]) -> None:
+    """Remove what killed ranks left in shared memory: files of the MPI libraries that nobody has mapped."""
+    left = [path for path in SHARED.glob("*") if path not in keep and path.name.startswith(LIBRARIES_FILES)]
+    if left:
+        maps = "".join(text_of(folder / "maps") for folder in Path("/proc").iterdir() if folder.name.isdigit())
+        for path in left:
+            if path.is_file() and str(path) not in maps:
+                path.unlink(missing_ok=True)
+
+
+def text_of(path: Path) -> str:
+    """Return what a file says, nothing if it is gone or another user's."""
+    with suppress(OSError):
+        return path.read_text(errors="replace")
+    return ""
 
 
 def end_all(session: int, mark: str) -> None:

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dpbench.engine.steps import Lane, run_lane
-from dpbench.engine.wire import Wire
+
+if TYPE_CHECKING:  # what is measured can be described without MPI
+    from dpbench.engine.wire import Wire
 
 Idle = Callable[[], None]
 
@@ -25,7 +27,7 @@ class ScheduleExchange:
 
     restore: Callable[[], Any] | None = None
 
-    def __init__(self, lanes: list[Lane], wire: Wire, idle: Idle | None, requests: list[Any]) -> None:
+    def __init__(self, lanes: list[Lane], wire: "Wire", idle: Idle | None, requests: list[Any]) -> None:
         self.wire = wire
         self.requests = requests
         runners = [partial(run_lane, lane, wire) for lane in lanes]
