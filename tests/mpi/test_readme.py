@@ -94,7 +94,7 @@ def test_the_output_is_what_such_a_run_prints(shell: dict[str, str], tmp_path: P
 
 
 def test_make_bench_is_what_the_readme_does_by_hand() -> None:
-    given = ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "ARGS", "RANKS", "PYTHON")
+    given = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "ARGS", "RANKS", "PYTHON")
     environ = {name: value for name, value in os.environ.items() if name not in given}
     job = subprocess.run(["make", "-nB", "bench"], cwd=ROOT, env=environ, capture_output=True, text=True, check=True)
     made = [shlex.split(line) for line in job.stdout.splitlines() if not re.search(r"[;{}]|\\$", line)]

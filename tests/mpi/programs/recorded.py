@@ -45,7 +45,7 @@ def watched(run: Any, name: str, output: Any) -> None:
         time.sleep(DELAY_S[FAULT])
     run()
     if output is not None and FAULT in SPOILED:
-        output[-1] = SPOILED[FAULT]
+        output.array[-1] = SPOILED[FAULT]
 
 
 def audit(event: str, args: tuple[Any, ...]) -> None:
