@@ -44,11 +44,15 @@ class Engine:
 
     def build(self, strategy: Strategy, roles: Roles, shape: Shape, buffers: Buffers) -> Exchange:
         """Return the exchange of this rank, compiled. Raises Unsuitable where it cannot be had."""
+        # A library call in place needs it; the others get it too, so that all find the same data in cache.
+        restore = at_once(self.device, buffers.input.array, buffers.output.array)
         if isinstance(strategy, Library):
             run = strategy.prepare(self.calls, buffers.output, shape.dtype)
-            return LibraryExchange(run, at_once(self.device, buffers.input.array, buffers.output.array))
+            return LibraryExchange(run, restore)
         assert isinstance(strategy, Scheduled)
-        return self.compiled(lambda index: self.rounds(strategy, roles, shape, index), shape, buffers)
+        exchange = self.compiled(lambda index: self.rounds(strategy, roles, shape, index), shape, buffers)
+        exchange.restore = restore
+        return exchange
 
     def compiled(self, slice_rounds: SliceRounds, shape: Shape, buffers: Buffers) -> Exchange:
         """Return the exchange of any rounds, given slice by slice."""
