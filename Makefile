@@ -10,7 +10,6 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 .DELETE_ON_ERROR:
 .PHONY: help bench test test-mpich test-system perf lint clean
 
-
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 	@echo 'Settings: PYTHON=python3.12, RANKS=4 (bench), ARGS="..." (more options for dpbench or pytest)'

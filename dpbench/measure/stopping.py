@@ -40,7 +40,7 @@ def next_block(
         return Decision(min(block, iters - done)) if done < iters else Decision(0, "iters")
     if done < LEAST_SAMPLES:
         return Decision(block)
-    if done >= ENOUGH_SAMPLES and is_precise(samples):
+    if done >= ENOUGH_SAMPLES and summarise(samples).is_precise(PRECISION):
         return Decision(0, "precision")
     if done >= MOST_SAMPLES:
         return Decision(0, "samples")
@@ -56,12 +56,6 @@ def next_size(done: int) -> int:
         if done < goal:
             return goal - done
     return max(BLOCK, done // GROWTH)
-
-
-def is_precise(samples: Sequence[float]) -> bool:
-    """Return whether the interval of the median is narrow enough to stop."""
-    half_width = summarise(samples).half_width
-    return half_width is not None and half_width <= PRECISION
 
 
 def enough_warmups(done: int, elapsed: float, max_time: float, warmup: int | None = None) -> bool:
