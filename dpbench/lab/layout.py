@@ -10,7 +10,9 @@ MOST = 64  #: nodes, and ranks on one of them
 SLOWEST, FASTEST = 1e6 / 8, 100e9 / 8  #: bytes/s: slower, MPI takes minutes to start; faster, tc cannot count
 
 BURST_S = 5e-3  # of the rate: with less, a busy machine's timers cannot keep a link full
-LEAST_BURST = 64_000  # bytes: a packet as the kernel's TCP hands it to the link
+LEAST_BURST = 70_000  # bytes: above the 64 KiB that TCP hands to a link at once; less, and tc cuts that up, slowly
+
+NETWORK = "10.77.0.0/24"
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,14 @@
 The machine's own network is never touched: every script runs in a namespace of the lab's.
 """
 
-from dpbench.lab.layout import Layout, address
+from dpbench.lab.layout import NETWORK, Layout, address
 
 # Neither the nodes nor the switch speak IPv6: its announcements would travel over links that are measured.
 SILENT = "addrgenmode none"
+
+# Alike on every machine, and every kernel has it. Those that estimate the rate, such as bbr, need many round trips to
+# believe in a link that was idle: then what is measured is their guess.
+CONGESTION_CONTROL = "reno"
 
 
 def node_script(layout: Layout, node: int) -> str:
@@ -15,8 +19,9 @@ def node_script(layout: Layout, node: int) -> str:
 ip -batch - <<END
 link set lo up
 link add eth0 type veth peer name {port(node)} netns 1
-address add {address(node)}/24 dev eth0
+address add {address(node)}/24 dev eth0 noprefixroute
 link set eth0 up {SILENT}
+route add {NETWORK} dev eth0 src {address(node)} congctl {CONGESTION_CONTROL}
 END
 tc qdisc add {limit(layout, node, "eth0")}
 """

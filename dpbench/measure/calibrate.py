@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from math import log2
 from statistics import median
 from time import perf_counter
 
 from dpbench.engine.build import Engine, Shape
-from dpbench.engine.exchange import Exchange
 from dpbench.engine.memory import Buffers, allocate
 from dpbench.engine.world import World
 from dpbench.measure.nodes import disjoint, ranks_by_node, same_place
@@ -16,12 +16,14 @@ from dpbench.schedule.partition import part
 from dpbench.schedule.probe import ping_pong, shift, swap
 from dpbench.schedule.round import Round
 
-PIECE = 128 * 2**10  # bytes of one message, several under way: enough to fill any pipe
-LANES = 8
+LANES = 4  # pieces under way at once, each way
+PIECE_S = 1e-3  # of the link: so much is a piece, so that lanes fill any pipe and none is blocked by the calls
+SMALLEST_PIECE, LARGEST_PIECE = 2**14, 2**20  # bytes
 STAGING = 2**26  # more than enough: nothing here is added
-BURST = 2**20  # bytes that may ride on a link's idle time: sent first, and not counted
+BURST = 2**20  # bytes that may ride on a link's idle time: not counted
 MOST_BYTES = 64 * 2**20  # of one probe of a rate, or what goes through in MOST_SECONDS
 MOST_SECONDS = 0.5
+PAIR_BYTES = 2**18  # or what goes through in PAIR_SECONDS
 PAIR_SECONDS = 0.02
 ROUND_TRIPS = 50
 ADDITIONS = 5
@@ -40,7 +42,7 @@ class Calibration:
         self.engine = engine
         self.dtype = dtype
         self.itemsize = itemsize
-        self.count = LANES * PIECE // itemsize
+        self.count = LANES * LARGEST_PIECE // itemsize
         self.buffers = Buffers(*(allocate(engine.device, self.count, dtype) for _ in Buffers._fields))
         self.nodes = ranks_by_node(world.leaders)
         self.firsts = [ranks[0] for ranks in self.nodes]
@@ -60,22 +62,15 @@ class Calibration:
             slow_pairs=self.slow_pairs(rank),
         )
 
-    def exchange(self, probe: Probe, pieces: int) -> Exchange:
-        """Return an exchange of `pieces` pieces, back to back in LANES lanes."""
-        shape = Shape(self.dtype, self.itemsize, self.count, pieces, LANES, STAGING)
-        return self.engine.compiled(
-            lambda index: probe(*part(0, self.count, LANES, index % LANES)), shape, self.buffers
-        )
-
-    def seconds(self, probe: Probe, pieces: int, before: int = 0) -> float:
-        """Return this rank's time for `pieces` pieces that follow `before` others at once."""
-        ahead, exchange = self.exchange(probe, before), self.exchange(probe, pieces)
+    def seconds(self, probe: Probe, piece: int, nbytes: int) -> float:
+        """Return this rank's time for `nbytes` bytes in pieces, back to back in LANES lanes."""
+        count = LANES * piece // self.itemsize
+        shape = Shape(self.dtype, self.itemsize, count, max(LANES, nbytes // piece), LANES, STAGING)
+        exchange = self.engine.compiled(lambda index: probe(*part(0, count, LANES, index % LANES)), shape, self.buffers)
         self.world.barrier()
-        ahead.run()
         start = perf_counter()
         exchange.run()
         took = perf_counter() - start
-        ahead.close()
         exchange.close()
         return took
 
@@ -84,11 +79,16 @@ class Calibration:
         return self.world.maxima([int(seconds * 1e9)])[0] / 1e9
 
     def rate(self, probe: Probe) -> float:
-        """Return the bytes a second of each rank that takes part, by the slowest of them."""
-        burst = BURST // PIECE
-        first = self.slowest(self.seconds(probe, burst))
-        pieces = min(MOST_BYTES // PIECE, max(4 * burst, int(burst / first * MOST_SECONDS)))
-        return pieces * PIECE / self.slowest(self.seconds(probe, pieces, before=burst))
+        """Return the bytes a second of each rank that takes part, by the slowest of them.
+
+        What a long probe takes more than a short one: both have the same start and end and the same burst.
+        """
+        self.seconds(probe, SMALLEST_PIECE, BURST)  # connections are made
+        guess = BURST / self.slowest(self.seconds(probe, SMALLEST_PIECE, BURST))
+        piece = min(LARGEST_PIECE, max(SMALLEST_PIECE, 2 ** int(log2(guess * PIECE_S))))
+        short, nbytes = max(BURST, LANES * piece), max(4 * BURST, min(MOST_BYTES, int(guess * MOST_SECONDS)))
+        before = self.slowest(self.seconds(probe, piece, short))
+        return nbytes // piece * piece / (self.slowest(self.seconds(probe, piece, short + nbytes)) - before)
 
     def latency(self) -> float:
         """Return half the median round trip of an empty message between the first two nodes."""
@@ -114,11 +114,12 @@ class Calibration:
 
     def slow_pairs(self, rate: float) -> tuple[str, ...]:
         """Return a line for each pair of nodes, neighbours or with the first, that is slower than the others."""
-        pieces = max(2, int(rate * PAIR_SECONDS) // PIECE)
+        nbytes = max(PAIR_BYTES, int(rate * PAIR_SECONDS))
+        piece = min(LARGEST_PIECE, nbytes // (4 * LANES))
         rates: dict[tuple[int, int], float] = {}
         for pairs in disjoint(self.firsts):
-            times = self.world.gather(self.seconds(partial(swap, self.world.rank, pairs), pieces))
-            rates |= {(a, b): pieces * PIECE / max(times[a], times[b]) for a, b in pairs}
+            times = self.world.gather(self.seconds(partial(swap, self.world.rank, pairs), piece, nbytes))
+            rates |= {(a, b): nbytes / max(times[a], times[b]) for a, b in pairs}
         usual = median(rates.values())
         slow = sorted((found, pair) for pair, found in rates.items() if found < SLOW * usual)
         return tuple(

@@ -68,9 +68,9 @@ def plan_case(options: Options, name: str, device: str, size: int, layout: Layou
     if not isinstance(strategy, Scheduled):
         return Plan(name, device, size, count, roles)
     messages = max(messages_of(strategy, roles, rank, count) for rank in (0, layout.ranks - 1))  # a server, a worker
-    network = layout.nodes > 1
+    overlap = strategy.overlap(roles) if layout.nodes > 1 else None
     slices, window = slicing(
-        size, strategy.pieces(roles), messages, network, slices=options.slices and min(options.slices, max(1, count)),
+        size, strategy.pieces(roles), messages, overlap, slices=options.slices and min(options.slices, max(1, count)),
         window=options.window,
     )
     return Plan(name, device, size, count, roles, slices, window)

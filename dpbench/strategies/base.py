@@ -47,6 +47,13 @@ class Scheduled(Strategy):
     def pieces(self, roles: Roles) -> int:
         """Return how many messages one slice is cut into on its way: the slice rule keeps them large."""
 
+    def overlap(self, roles: Roles) -> int:
+        """Return how many slices, if they are large enough, keep the ports of a network busy.
+
+        Of K slices, two at a time, the start of the first and the end of the last overlap with no other.
+        """
+        return 32
+
 
 class Library(Strategy):
     """A strategy that is one call of a communication library: it has no schedule."""

@@ -17,6 +17,10 @@ class Ring(Scheduled):
         """Return the number of chunks: one for each rank."""
         return roles.ranks
 
+    def overlap(self, roles: Roles) -> int:
+        """Return how many have 128 steps in all: the steps of one slice follow each other closely already."""
+        return max(4, 64 // roles.ranks)
+
     def rounds(self, rank: int, roles: Roles, lo: int, hi: int) -> Iterator[Round]:
         """In step s rank r passes on chunk r-s, which then sums s+1 ranks; chunk r+1 ends here."""
         ranks = roles.ranks

@@ -28,6 +28,10 @@ class ShardedPS(Scheduled):
         """Return the number of shards: one for each server."""
         return len(roles.servers)
 
+    def overlap(self, roles: Roles) -> int:
+        """Return more the fewer servers share the load: a lone one's port has one slice's push and another's pull."""
+        return max(32, min(256, 512 // len(roles.servers)))
+
     def rounds(self, rank: int, roles: Roles, lo: int, hi: int) -> Iterator[Round]:
         """Push: gradients fan in to the servers, each adds them as they arrive. Pull: the sums fan out."""
         shards = {server: part(lo, hi, len(roles.servers), server) for server in roles.servers}

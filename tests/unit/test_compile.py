@@ -91,7 +91,7 @@ def on_paper(case: Case, rank: int) -> Compiled:
 def auto(name: str, roles: Roles, nbytes: int) -> tuple[int, int]:
     strategy = scheduled(name)
     messages = max(messages_of(strategy, roles, rank, nbytes // 4) for rank in (0, roles.ranks - 1))
-    return slicing(nbytes, strategy.pieces(roles), messages, True, slices=None, window=None)
+    return slicing(nbytes, strategy.pieces(roles), messages, strategy.overlap(roles), slices=None, window=None)
 
 
 @pytest.mark.parametrize("rank", [0, 1])
@@ -118,8 +118,8 @@ def test_compiling_for_2048_ranks_takes_under_2_s_and_64_mib(
 
 
 def test_a_master_of_thousands_still_overlaps_slices() -> None:
-    assert auto("ps", scheduled("ps").roles(2048), 64 * MIB) == (4, 4)
-    assert auto("ps", scheduled("ps").roles(16), 64 * MIB) == (128, 4)
+    assert auto("ps", scheduled("ps").roles(2048), 64 * MIB) == (4, 2)
+    assert auto("ps", scheduled("ps").roles(16), 64 * MIB) == (256, 2)
 
 
 def test_what_would_exceed_the_persistent_requests_is_made_anew() -> None:
