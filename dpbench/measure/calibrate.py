@@ -85,7 +85,7 @@ class Calibration:
         """
         self.seconds(probe, SMALLEST_PIECE, BURST)  # connections are made
         guess = BURST / self.slowest(self.seconds(probe, SMALLEST_PIECE, BURST))
-        piece = min(LARGEST_PIECE, max(SMALLEST_PIECE, 2 ** int(log2(guess * PIECE_S))))
+        piece = min(LARGEST_PIECE, max(SMALLEST_PIECE, 1 << int(log2(guess * PIECE_S))))
         short, nbytes = max(BURST, LANES * piece), max(4 * BURST, min(MOST_BYTES, int(guess * MOST_SECONDS)))
         before = self.slowest(self.seconds(probe, piece, short))
         return nbytes // piece * piece / (self.slowest(self.seconds(probe, piece, short + nbytes)) - before)

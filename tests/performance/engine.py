@@ -12,10 +12,9 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
-from rich.console import Console
-from rich.table import Table
+from figures import Line, report
 
 from dpbench.engine.library import bound_library, local_launcher
 
@@ -29,28 +28,6 @@ RAISED = dict.fromkeys(("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"), "42
 
 Times = dict[tuple[str, int], float]
 """The median time, in seconds, of each strategy and size in one launch."""
-
-
-class Line(NamedTuple):
-    """A figure beside its target: at most, or at least, so much; None where there is none."""
-
-    what: str
-    figure: float
-    unit: str
-    at_most: float | None = None
-    at_least: float | None = None
-
-    @property
-    def verdict(self) -> str:
-        if self.at_most is None and self.at_least is None:
-            return ""
-        good = self.figure <= (self.at_most or self.figure) and self.figure >= (self.at_least or self.figure)
-        return "PASS" if good else "MISS"
-
-    @property
-    def target(self) -> str:
-        bounds = (("<=", self.at_most), (">=", self.at_least))
-        return " ".join(f"{sign} {bound:g}" for sign, bound in bounds if bound is not None)
 
 
 def launch(ranks: int, *args: str, **env: str) -> str:
@@ -129,14 +106,7 @@ def main() -> int:
     """Print the table; return 1 if a target was missed."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else LAUNCHES
     library = " ".join(bound_library().version.splitlines()[0].split(",")[0].split())
-    title = f"{library}; cores: {os.cpu_count()}; launches: {count}"
-    table = Table("what", "figure", "unit", "target", "", title=title, title_justify="left")
-    found = []
-    for line in lines(count):
-        found.append(line)
-        table.add_row(line.what, f"{line.figure:.3g}", line.unit, line.target, line.verdict)
-    Console(width=110).print(table)
-    return int("MISS" in [line.verdict for line in found])
+    return report(f"{library}; cores: {os.cpu_count()}; launches: {count}", lines(count))
 
 
 if __name__ == "__main__":
