@@ -83,6 +83,7 @@ MPICH = {
     "HYDRA_LAUNCHER_EXEC": str(AGENT),
     "HYDRA_LAUNCHER_AUTOFORK": "0",  # the daemon of node 1 has an agent as well
     "HYDRA_BINDING": "none",
+    "HWLOC_XMLFILE": "",  # unset, every daemon writes a file to /tmp for its ranks, and leaves it there when killed
     "UCX_TLS": "tcp,self",  # else all nodes are one machine to UCX
     "FI_PROVIDER": "tcp",
 }

@@ -24,8 +24,9 @@ def test_a_nodes_link_is_made_in_its_namespace_and_handed_to_the_switch() -> Non
         "ip -batch - <<END\n"
         "link set lo up\n"
         "link add eth0 type veth peer name port2 netns 1\n"
-        "address add 10.77.0.2/24 dev eth0\n"
+        "address add 10.77.0.2/24 dev eth0 noprefixroute\n"
         "link set eth0 up addrgenmode none\n"
+        "route add 10.77.0.0/24 dev eth0 src 10.77.0.2 congctl reno\n"
         "END\n"
         "tc qdisc add dev eth0 root tbf rate 200000000bit burst 125000 latency 100ms\n"
     )
@@ -39,7 +40,7 @@ def test_the_switch_joins_all_links_and_limits_what_they_receive() -> None:
     assert [line for line in script if line.startswith("qdisc")] == [
         "qdisc add dev port1 root tbf rate 200000000bit burst 125000 latency 100ms",
         "qdisc add dev port2 root tbf rate 200000000bit burst 125000 latency 100ms",
-        "qdisc add dev port3 root tbf rate 20000000bit burst 64000 latency 100ms",
+        "qdisc add dev port3 root tbf rate 20000000bit burst 70000 latency 100ms",
     ]
 
 
@@ -59,7 +60,7 @@ def test_people_read_rates_and_from_which_size_on_they_count() -> None:
     line = THREE.describe()
     assert "3 nodes, 200 Mbit/s each way, n3 20 Mbit/s;" in line
     assert "125 kB" in line
-    assert "64 kB" in Layout(nodes=2, rate=1 * MBIT).describe()
+    assert "70 kB" in Layout(nodes=2, rate=1 * MBIT).describe()
     assert "1 Gbit/s" in Layout(nodes=1, rate=1000 * MBIT).describe()
 
 
