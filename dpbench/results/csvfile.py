@@ -14,10 +14,8 @@ from dataclasses import astuple
 from typing import IO, Any
 
 from dpbench.errors import PlatformError, UsageError
-from dpbench.results.outfile import open_output
+from dpbench.results.outfile import STDOUT, open_output
 from dpbench.results.record import COLUMNS, SCHEMA, Row
-
-STDOUT = "-"
 
 
 class CsvFile:

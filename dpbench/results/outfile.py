@@ -2,9 +2,12 @@
 
 import os
 import stat
+import sys
 from typing import IO
 
 from dpbench.errors import PlatformError
+
+STDOUT = "-"
 
 
 def open_output(
@@ -40,3 +43,17 @@ def explain(path: str, error: OSError, example: str) -> str:
     if isinstance(error, FileNotFoundError) and not os.path.isdir(folder):
         return f"the folder {folder} does not exist; create it first, or name a file elsewhere"
     return f"{error.strerror}; name a file that you may write"
+
+
+def save(data: bytes, path: str, option: str, example: str, *, force: bool = False) -> None:
+    """Write a whole file at once; `-` is stdout. Raises PlatformError where that cannot be done."""
+    if path == STDOUT:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        return
+    with open_output(path, option, example, force=force) as file:
+        try:
+            while data:  # one call, unless a pipe or a full disk takes less
+                data = data[file.write(data) :]
+        except OSError as error:
+            raise PlatformError(f"{option} {path}: cannot be written: {error.strerror or error}") from error
