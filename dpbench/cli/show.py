@@ -148,6 +148,7 @@ OPTIONS: list[click.Parameter] = [
 
 show = click.Command(
     "show",
+    short_help="Draw the schedule of a strategy: who sends what to whom.",
     help="Draw the schedule of a strategy, as on a board: round by round, who sends which chunk to whom, and what "
     "every rank then holds. It is drawn as the textbook tells it, in one slice. Nothing is sent, no MPI is needed."
     "\n\n\b\n"
