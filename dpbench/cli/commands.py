@@ -6,6 +6,7 @@ from dpbench import __version__
 from dpbench.cli.lab import lab
 from dpbench.cli.listing import list_strategies
 from dpbench.cli.run import run
+from dpbench.cli.show import show
 from dpbench.cli.speak import help_option, printing_option, say
 from dpbench.environment import launched
 
@@ -31,13 +32,14 @@ program = DefaultsToRun(
     "\n\n\b\n"
     "  dpbench --ranks 4                    measure on 4 ranks of this machine\n"
     "  mpirun -n 64 dpbench                 measure on the ranks of a job\n"
-    "  mpirun -n 64 dpbench --csv out.csv   and keep the rows"
+    "  mpirun -n 64 dpbench --csv out.csv   and keep the rows\n"
+    "  dpbench show ring                    draw who sends what to whom"
     "\n\nOptions without a command are those of run: see dpbench run --help.",
     params=[
         help_option(),
         printing_option(["--version"], lambda _: f"dpbench {__version__}", "Show the version."),
     ],
-    commands={"run": run, "lab": lab, "list": list_strategies},
+    commands={"run": run, "lab": lab, "list": list_strategies, "show": show},
     add_help_option=False,
     options_metavar="",
     subcommand_metavar="[COMMAND] [OPTIONS]",

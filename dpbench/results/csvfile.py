@@ -14,9 +14,8 @@ from dataclasses import astuple
 from typing import IO, Any
 
 from dpbench.errors import PlatformError, UsageError
+from dpbench.results.outfile import STDOUT, open_output
 from dpbench.results.record import COLUMNS, SCHEMA, Row
-
-STDOUT = "-"
 
 
 class CsvFile:
@@ -100,37 +99,11 @@ def open_csv(path: str, force: bool = False, append: bool = False) -> CsvFile:
         sys.stdout.flush()
         file = CsvFile(path, sys.stdout.buffer)
     else:
-        file = CsvFile(path, open_stream(path, force, append))
+        file = CsvFile(path, open_output(path, "--csv", "dpbench.csv", force=force, append=append))
         if append:
             file.check_columns()
     file.write(())
     return file
-
-
-def open_stream(path: str, force: bool, append: bool) -> IO[bytes]:
-    """Open a file to append to, new or as the two options allow; devices and pipes as they are."""
-    try:
-        mode = os.stat(path).st_mode if os.path.exists(path) else stat.S_IFREG
-        if not stat.S_ISREG(mode):
-            flags = os.O_WRONLY
-        else:
-            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
-            flags |= os.O_TRUNC if force else 0 if append else os.O_EXCL
-        return open(os.open(path, flags, 0o666), "wb", buffering=0)
-    except OSError as error:
-        raise PlatformError(f"--csv {path}: {explain(path, error)}") from error
-
-
-def explain(path: str, error: OSError) -> str:
-    """Return why `path` cannot be opened and what to do."""
-    folder = os.path.dirname(path) or "."
-    if isinstance(error, FileExistsError):
-        return "the file exists; replace it with --force, continue it with --append, or name another file"
-    if isinstance(error, IsADirectoryError) or os.path.isdir(path):
-        return f"is a folder; name a file in it, as {os.path.join(path, 'dpbench.csv')}"
-    if isinstance(error, FileNotFoundError) and not os.path.isdir(folder):
-        return f"the folder {folder} does not exist; create it first, or name a file elsewhere"
-    return f"{error.strerror}; name a file that you may write"
 
 
 def encode(rows: Iterable[Iterable[Any]]) -> bytes:

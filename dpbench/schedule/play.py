@@ -106,17 +106,21 @@ class Play:
     def begin(self, lane: Lane) -> None:
         """Start the lane's next round, and the ones after it as long as they have no transfers."""
         while lane.next_round():
-            sends = lane.round.sends
-            for send in self.random.sample(sends, len(sends)) if len(sends) > 1 else sends:
-                key = (lane.rank, send.peer, lane.tag)
-                if partners := self.recvs[key]:
-                    self.matched.append((lane, send, *partners.popleft()))
-                else:
-                    self.sends[key].append((lane, send))
-            self.post_recvs(lane, self.credits)
+            self.post(lane)
             if lane.missing:
                 return
             self.copy(lane)
+
+    def post(self, lane: Lane) -> None:
+        """Post the transfers of the lane's round; the sends in any order."""
+        sends = lane.round.sends
+        for send in self.random.sample(sends, len(sends)) if len(sends) > 1 else sends:
+            key = (lane.rank, send.peer, lane.tag)
+            if partners := self.recvs[key]:
+                self.matched.append((lane, send, *partners.popleft()))
+            else:
+                self.sends[key].append((lane, send))
+        self.post_recvs(lane, self.credits)
 
     def post_recvs(self, lane: Lane, most: int | None) -> None:
         """Post the next receives of the lane's round: at most so many, or all."""

@@ -37,6 +37,11 @@ def simulate(
     """
     play = Play(plan, count, workers, lanes=lanes, credits=credits, seed=seed)
     play.run()
+    return faults_of(play, plan, count, workers)
+
+
+def faults_of(play: Play, plan: Programs, count: int, workers: range) -> list[Fault]:
+    """Return the faults of `plan`, which has been played to its end."""
     return [*round_faults(plan, count), *play.faults, *(play.stalls() or wrong_sums(play, count, workers))]
 
 

@@ -20,7 +20,7 @@ ALLOWED = {  # what a layer may import besides itself and the leaves; a leaf may
     "strategies": {"schedule"},
     "engine": {"schedule", "strategies", "devices"},
     "measure": {"schedule", "strategies", "devices", "engine", "results"},
-    "report": {"results", "measure.options"},
+    "report": {"results", "measure.options", "schedule"},
     "lab": {"engine.library"},
 }
 ONLY_IN = {"mpi4py": "engine", "cupy": "devices"}
