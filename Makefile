@@ -3,6 +3,7 @@
 PYTHON ?= python3
 RANKS ?= 4
 ARGS ?=
+TORCH ?= torch==2.13.0+cpu
 SYSTEM = tests/cluster tests/standin tests/lab
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
@@ -12,13 +13,13 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
-	@echo 'Settings: PYTHON=python3.12, RANKS=4 (bench), ARGS="..." (more options for dpbench or pytest)'
+	@echo 'Settings: PYTHON=python3.12, RANKS=4 (bench), ARGS="..." (more options for dpbench or pytest), TORCH=torch (perf)'
 
 bench: .venv/bench.installed ## set up .venv and measure all strategies on this machine
 	.venv/bin/dpbench --ranks $(RANKS) $(ARGS)
 
 test: .venv/dev.installed ## set up .venv and run all tests that need nothing but Python
-	.venv/bin/python -m pytest $(foreach folder,$(SYSTEM),--ignore $(folder)) $(ARGS)
+	.venv/bin/python -m pytest -n 2 --dist loadgroup $(foreach folder,$(SYSTEM),--ignore $(folder)) $(ARGS)
 
 test-mpich: .venv-mpich/dev.installed ## run the MPI tests with MPICH instead of Open MPI
 	.venv-mpich/bin/python -m pytest tests/mpi $(ARGS)
@@ -29,16 +30,20 @@ test-system: .venv/dev.installed .venv-mpich/dev.installed ## run the tests that
 	.venv/bin/python -m pytest $(SYSTEM) $(ARGS)
 	.venv-mpich/bin/python -m pytest $(SYSTEM) $(ARGS)
 
-perf: .venv/dev.installed .venv-mpich/dev.installed ## compare the engine's speed with its targets, on a quiet machine
-	.venv/bin/python tests/performance/engine.py $(ARGS); open=$$?; \
-	.venv-mpich/bin/python tests/performance/engine.py $(ARGS) && exit $$open
+perf: .venv/dev.installed .venv-mpich/dev.installed .venv-gloo/installed ## compare speeds with their targets, 30 quiet minutes, on Linux
+	failed=0; \
+	.venv/bin/python tests/performance/engine.py $(ARGS) || failed=1; \
+	.venv-mpich/bin/python tests/performance/engine.py $(ARGS) || failed=1; \
+	.venv-mpich/bin/python tests/performance/network.py $(foreach venv,.venv-mpich .venv .venv-gloo,$(CURDIR)/$(venv)/bin/python) \
+	  || failed=1; \
+	exit $$failed
 
 lint: .venv/dev.installed ## check style and types
 	.venv/bin/python -m ruff check
 	.venv/bin/python -m mypy
 
 clean: ## remove the environments and all caches
-	rm -rf .venv .venv-mpich build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-mpich .venv-gloo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp is as old as its environment's last installation; the package's version is part of what is installed.
@@ -57,8 +62,12 @@ INSTALL = bin/python -m pip install --quiet
 	.venv-mpich/$(INSTALL) --editable '.[mpich,dev]'
 	@touch $@
 
+.venv-gloo/installed: .venv-gloo/bin/python Makefile
+	.venv-gloo/$(INSTALL) '$(TORCH)' numpy
+	@touch $@
+
 # Editable installation needs pip 21.3; the first Pythons 3.10 brought an older one.
-.venv/bin/python .venv-mpich/bin/python:
+.venv/bin/python .venv-mpich/bin/python .venv-gloo/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
 	  echo "$(PYTHON) is not Python 3.10 or newer; name one that is: make PYTHON=python3.12" >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \

@@ -12,6 +12,7 @@ NUMBER = r"([0-9]{1,25}(?:\.[0-9]{1,25})?|\.[0-9]{1,25})([eE][+-]?[0-9]{1,2})?"
 SIZE = re.compile(NUMBER + r"\s*([a-zA-Z]*)")
 # "gb/s" is no rate: nobody can tell whether it means bits or bytes.
 RATE = re.compile(NUMBER + r"\s*([kmgtKMGT]?)(?:([bB]it(?:/s|ps)?|bps)|B(?:/s|ps)?)")
+TIME = re.compile(NUMBER + r"\s*(ns|us|µs|ms|s)")
 
 SIZE_UNITS = {"": 1, "b": 1} | {
     f"{letter}{ending}": base**power
@@ -19,9 +20,11 @@ SIZE_UNITS = {"": 1, "b": 1} | {
     for ending, base in (("", 1024), ("ib", 1024), ("b", 1000))
 }
 RATE_PREFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+TIME_UNITS = {"ns": 10**-9, "us": 10**-6, "µs": 10**-6, "ms": 10**-3, "s": 1}
 
 A_SIZE = "write bytes as 4096, 4K or 4KiB (by 1024) or 4KB (by 1000), up to T"
 A_RATE = "write bits as 200mbit or 1Gbit/s, or bytes as 25GB/s; powers of 1000"
+A_TIME = "write it with its unit, as 20ms, 1.5s or 50us"
 
 
 def parse_size(text: str) -> int:
@@ -54,6 +57,17 @@ def parse_rate(text: str) -> float:
     if not rate:
         raise UsageError(f"{text!r} is not a rate: it must be above 0")
     return float(rate)
+
+
+def parse_time(text: str) -> float:
+    """Return the seconds that `text` means. Raises UsageError if it is no time or not above 0."""
+    match = TIME.fullmatch(text.strip())
+    if not match:
+        raise UsageError(f"{text!r} is not a time; {A_TIME}")
+    seconds = float(match[1] + (match[2] or "")) * TIME_UNITS[match[3]]
+    if not seconds:
+        raise UsageError(f"{text!r} is not a time here: it must be above 0")
+    return seconds
 
 
 def format_size(size: int) -> str:

@@ -32,17 +32,6 @@ class Rate(values.Value):
         return units.parse_rate(text)
 
 
-class NodeRate(values.Value):
-    """A node's number and a rate, with a colon between them."""
-
-    def parse(self, text: str) -> tuple[int, float]:
-        """Return the number and the bytes per second."""
-        node, colon, rate = text.partition(":")
-        if not colon or not (node.strip().isascii() and node.strip().isdigit()) or len(node) > 9:
-            raise UsageError(f"{text!r} is not allowed: a node and its rate, such as 3:20mbit")
-        return int(node), units.parse_rate(rate)
-
-
 def start(
     nodes: int, rate: float, slow: Iterable[tuple[int, float]], ranks_per_node: int, words: Sequence[str]
 ) -> int:
@@ -77,7 +66,12 @@ def program(words: Sequence[str], ranks: int) -> list[str]:
 OPTIONS: list[click.Parameter] = [
     option("--nodes", type=Count("N", 1), default=4, help="Nodes, n1 to nN."),
     option("--rate", type=Rate("RATE"), default="200mbit", help="Of every node's link, each way."),
-    option("--slow", type=NodeRate("NODE:RATE"), multiple=True, help="Another rate for one node; repeatable."),
+    option(
+        "--slow",
+        type=values.Numbered("NODE:RATE", units.parse_rate, "3:20mbit"),
+        multiple=True,
+        help="Another rate for one node; repeatable.",
+    ),
     option("--ranks-per-node", type=Count("R", 1), default=1, help="Ranks on every node."),
     help_option(),
     click.Argument(["words"], nargs=-1, type=click.UNPROCESSED, metavar="COMMAND"),

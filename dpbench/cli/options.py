@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from dpbench import units
 from dpbench.cli import values
 from dpbench.cli.speak import help_option
 
@@ -91,6 +92,11 @@ TOPICS = {
             type=values.Size(1),
             default="64M",
             help="Most memory a rank receives into before adding.",
+        ),
+        option(
+            "--straggler",
+            type=values.Numbered("RANK:TIME", units.parse_time, "3:20ms"),
+            help="One rank is so late to every exchange.",
         ),
     ],
     "Output": [

@@ -14,6 +14,7 @@ from dpbench.cli.options import TOPICS
 from dpbench.cli.sweep import Sweep
 from dpbench.errors import UsageError
 from dpbench.measure.options import Options
+from dpbench.units import format_time
 
 if TYPE_CHECKING:
     from dpbench.report.output import Report
@@ -75,6 +76,9 @@ def options_from(typed: Sequence[str], *, textbook: bool, slices: int | str | No
     require_one_use_of_the_file(given["csv"], given["force"], given["append"])
     sweep = Sweep(**{name: given.pop(name) for name in ("least", "most", "factor", "step", "exact")})
     sizes, notes = sweep.sizes(given["dtype"])
+    if given["straggler"]:
+        rank, late = given["straggler"]
+        notes = (*notes, f"--straggler: rank {rank} is {format_time(late)} late to every exchange")
     names = [name for names in given.pop("strategies") for name in names]
     return Options(
         command=os.environ.get(TYPED) or as_text(["dpbench", *typed]),

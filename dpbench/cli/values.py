@@ -1,7 +1,7 @@
 """The types of option values: each turns a text into a value or says what is allowed."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import Any
 
@@ -141,6 +141,22 @@ class DeviceNames(Value):
         if "auto" in distinct and len(distinct) > 1:
             raise UsageError(f"{text!r} is not allowed: auto stands alone, for it chooses one device")
         return distinct
+
+
+class Numbered(Value):
+    """A number and what goes with it, with a colon between them."""
+
+    def __init__(self, name: str, read: Callable[[str], float], example: str) -> None:
+        super().__init__(name)
+        self.read = read
+        self.example = example
+
+    def parse(self, text: str) -> tuple[int, float]:
+        """Return the number and the value."""
+        number, colon, rest = text.partition(":")
+        if not colon or not (number.strip().isascii() and number.strip().isdigit()) or len(number) > 9:
+            raise UsageError(f"{text!r} is not allowed: {self.name}, such as {self.example}")
+        return int(number), self.read(rest)
 
 
 class Word(Value):

@@ -23,6 +23,7 @@ class Options:
     dedicated: bool = False
     slices: int | None = None  #: None is `auto`
     window: int | None = None
+    straggler: tuple[int, float] | None = None  #: a rank, and the seconds that it is late to every exchange
     server_buffer: int = 64 * 2**20
     csv: str | None = None  #: a path, or "-" for stdout
     force: bool = False

@@ -37,6 +37,7 @@ class Plan:
 def make_plan(options: Options, devices: Sequence[str], layout: Layout) -> list[list[Plan]]:
     """Return the cases, size by size. Raises UsageError where the options do not suit the number of ranks."""
     check_servers(options, layout.ranks)
+    check_straggler(options, layout.ranks)
     return [
         [
             plan_case(options, name, device, size, layout)
@@ -55,6 +56,12 @@ def check_servers(options: Options, ranks: int) -> None:
     if (options.servers or 0) > most:
         others = ", one less than the ranks because they do not work" if options.dedicated else " as there are ranks"
         raise UsageError(f"--servers {options.servers} is too many: at most {most}{others}")
+
+
+def check_straggler(options: Options, ranks: int) -> None:
+    """Raise UsageError if the rank that shall be late does not exist."""
+    if options.straggler and options.straggler[0] >= ranks:
+        raise UsageError(f"--straggler {options.straggler[0]}: there is no such rank; they are 0 to {ranks - 1}")
 
 
 def plan_case(options: Options, name: str, device: str, size: int, layout: Layout) -> Plan:

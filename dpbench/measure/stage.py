@@ -17,6 +17,7 @@ from dpbench.measure.nodes import ranks_by_node
 from dpbench.measure.options import Options
 from dpbench.measure.payload import Payload, fill
 from dpbench.measure.plan import Plan
+from dpbench.measure.timing import late
 from dpbench.results.link import Link, Load
 from dpbench.schedule.count import added, outward, total, traffic, written
 from dpbench.strategies.base import Roles, Scheduled
@@ -78,11 +79,18 @@ class Stage:
             )
         except Unsuitable as reason:
             return skipped(plan, str(reason))
+        self.delay(exchange)
         case = Case(plan, now(), self.device, exchange, buffers.output.array, self.expected(roles.workers))
         case.holds = [(0, plan.count)]
         if isinstance(strategy, Scheduled):
             self.count(case, strategy, roles, shape)
         return case
+
+    def delay(self, exchange: Exchange) -> None:
+        """Make the exchange late on the rank that is to be."""
+        rank, seconds = self.options.straggler or (None, 0)
+        if rank == self.world.rank:
+            exchange.run = late(exchange.run, seconds)
 
     def shape(self, plan: Plan) -> Shape:
         """Return how the gradient of a plan is laid out and cut."""

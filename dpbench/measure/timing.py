@@ -3,7 +3,7 @@
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from time import perf_counter_ns
+from time import perf_counter_ns, sleep
 
 from dpbench.engine.exchange import Exchange
 
@@ -24,6 +24,16 @@ def timed(exchange: Exchange, barrier: Callable[[], None], iterations: int) -> l
         run()
         times.append(perf_counter_ns() - start)
     return times
+
+
+def late(run: Callable[[], None], seconds: float) -> Callable[[], None]:
+    """Return a call that lets `seconds` pass, the core free for others, and then runs."""
+
+    def sleep_and_run() -> None:
+        sleep(seconds)
+        run()
+
+    return sleep_and_run
 
 
 @contextmanager

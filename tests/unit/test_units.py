@@ -3,7 +3,7 @@
 import pytest
 
 from dpbench.errors import UsageError
-from dpbench.units import LARGEST_SIZE, format_size, format_time, parse_rate, parse_size
+from dpbench.units import LARGEST_SIZE, format_size, format_time, parse_rate, parse_size, parse_time
 
 SIZES = {
     "0": 0,
@@ -109,3 +109,16 @@ def test_a_size_is_shown_exactly(size: int, text: str) -> None:
 )
 def test_a_time_has_four_significant_digits(seconds: float, text: str) -> None:
     assert format_time(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("20ms", 0.02), ("1.5 s", 1.5), ("50us", 5e-5), ("7µs", 7e-6), ("1e2ns", 1e-7)]
+)
+def test_times_have_a_unit(text: str, seconds: float) -> None:
+    assert parse_time(text) == pytest.approx(seconds, rel=1e-12)
+
+
+@pytest.mark.parametrize("text", ["20", "ms", "0s", "-1s", "nan s", "1 min", "inf", "1e999s"])
+def test_what_is_no_time_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="is not a time"):
+        parse_time(text)
