@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from math import log2
 from statistics import median
 from time import perf_counter
 
@@ -10,19 +9,14 @@ from dpbench.engine.build import Engine, Shape
 from dpbench.engine.memory import Buffers, allocate
 from dpbench.engine.world import World
 from dpbench.measure.nodes import disjoint, ranks_by_node, same_place
+from dpbench.measure.steady import LANES, LARGEST_PIECE, steady_rate
 from dpbench.measure.timing import timed
 from dpbench.results.link import Link
 from dpbench.schedule.partition import part
 from dpbench.schedule.probe import ping_pong, shift, swap
 from dpbench.schedule.round import Round
 
-LANES = 4  # pieces under way at once, each way
-PIECE_S = 1e-3  # of the link: so much is a piece, so that lanes fill any pipe and none is blocked by the calls
-SMALLEST_PIECE, LARGEST_PIECE = 2**14, 2**20  # bytes
 STAGING = 2**26  # more than enough: nothing here is added
-BURST = 2**20  # bytes that may ride on a link's idle time: not counted
-MOST_BYTES = 64 * 2**20  # of one probe of a rate, or what goes through in MOST_SECONDS
-MOST_SECONDS = 1.0
 PAIR_BYTES = 2**18  # or what goes through in PAIR_SECONDS
 PAIR_SECONDS = 0.02
 ROUND_TRIPS = 50
@@ -79,16 +73,8 @@ class Calibration:
         return self.world.maxima([int(seconds * 1e9)])[0] / 1e9
 
     def rate(self, probe: Probe) -> float:
-        """Return the bytes a second of each rank that takes part, by the slowest of them.
-
-        What a long probe takes more than a short one: both have the same start and end and the same burst.
-        """
-        self.seconds(probe, SMALLEST_PIECE, BURST)  # connections are made
-        guess = BURST / self.slowest(self.seconds(probe, SMALLEST_PIECE, BURST))
-        piece = min(LARGEST_PIECE, max(SMALLEST_PIECE, 1 << int(log2(guess * PIECE_S))))
-        short, nbytes = max(BURST, LANES * piece), max(4 * BURST, min(MOST_BYTES, int(guess * MOST_SECONDS)))
-        before = self.slowest(self.seconds(probe, piece, short))
-        return nbytes // piece * piece / (self.slowest(self.seconds(probe, piece, short + nbytes)) - before)
+        """Return the bytes a second of each rank that takes part, by the slowest of them."""
+        return steady_rate(lambda piece, nbytes: self.slowest(self.seconds(probe, piece, nbytes)))
 
     def latency(self) -> float:
         """Return half the median round trip of an empty message between the first two nodes."""
