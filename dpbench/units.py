@@ -24,6 +24,7 @@ TIME_UNITS = {"ns": 10**-9, "us": 10**-6, "µs": 10**-6, "ms": 10**-3, "s": 1}
 
 A_SIZE = "write bytes as 4096, 4K or 4KiB (by 1024) or 4KB (by 1000), up to T"
 A_RATE = "write bits as 200mbit or 1Gbit/s, or bytes as 25GB/s; powers of 1000"
+SHORTEST_TIME, LONGEST_TIME = 0.999e-9, 3600
 A_TIME = "write it with its unit, as 20ms, 1.5s or 50us"
 
 
@@ -60,13 +61,13 @@ def parse_rate(text: str) -> float:
 
 
 def parse_time(text: str) -> float:
-    """Return the seconds that `text` means. Raises UsageError if it is no time or not above 0."""
+    """Return the seconds that `text` means. Raises UsageError if it is no time, or below 1 ns or above an hour."""
     match = TIME.fullmatch(text.strip())
     if not match:
         raise UsageError(f"{text!r} is not a time; {A_TIME}")
     seconds = float(match[1] + (match[2] or "")) * TIME_UNITS[match[3]]
-    if not seconds:
-        raise UsageError(f"{text!r} is not a time here: it must be above 0")
+    if not SHORTEST_TIME <= seconds <= LONGEST_TIME:
+        raise UsageError(f"{text!r} is not a time here: from 1 ns to {LONGEST_TIME} s")
     return seconds
 
 

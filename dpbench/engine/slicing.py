@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 
 class Rule(NamedTuple):
-    """`grain`: bytes of one message, at least; below, its own cost outweighs the gain."""
+    """`grain`: bytes of one message, at least; below, its own cost outweighs the gain. `lanes`: slices at a time."""
 
     grain: int
     lanes: int

@@ -8,8 +8,8 @@ from time import perf_counter
 from dpbench.engine.build import Engine, Shape
 from dpbench.engine.memory import Buffers, allocate
 from dpbench.engine.world import World
-from dpbench.measure.nodes import disjoint, ranks_by_node, same_place
-from dpbench.measure.steady import LANES, LARGEST_PIECE, steady_rate
+from dpbench.measure.nodes import disjoint, ranks_by_node, same_place, usual_rate
+from dpbench.measure.steady import LANES, LARGEST_PIECE, REPEATS, steady_rate
 from dpbench.measure.timing import timed
 from dpbench.results.link import Link
 from dpbench.schedule.partition import part
@@ -17,11 +17,11 @@ from dpbench.schedule.probe import ping_pong, shift, swap
 from dpbench.schedule.round import Round
 
 STAGING = 2**26  # more than enough: nothing here is added
-PAIR_BYTES = 2**18  # or what goes through in PAIR_SECONDS
-PAIR_SECONDS = 0.02
+PAIR_BYTES = 2**19  # or what goes through in PAIR_SECONDS
+PAIR_SECONDS = 0.05
 ROUND_TRIPS = 50
 ADDITIONS = 5
-SLOW = 0.8  # of the median: a pair below is named
+SLOW = 0.8  # of the usual rate: a pair below is named
 NAMED = 10
 
 Probe = Callable[[int, int], Iterable[Round]]
@@ -77,7 +77,7 @@ class Calibration:
         return steady_rate(lambda piece, nbytes: self.slowest(self.seconds(probe, piece, nbytes)))
 
     def latency(self) -> float:
-        """Return half the median round trip of an empty message between the first two nodes."""
+        """Return half the median round trip of one element between the first two nodes."""
         pair = (self.firsts[0], self.firsts[1])
         shape = Shape(self.dtype, self.itemsize, self.count, 1, 1, STAGING)
         exchange = self.engine.compiled(lambda _: ping_pong(self.world.rank, pair, 0, 1), shape, self.buffers)
@@ -104,11 +104,13 @@ class Calibration:
         piece = min(LARGEST_PIECE, nbytes // (4 * LANES))
         rates: dict[tuple[int, int], float] = {}
         for pairs in disjoint(self.firsts):
-            times = self.world.gather(self.seconds(partial(swap, self.world.rank, pairs), piece, nbytes))
+            probe = partial(swap, self.world.rank, pairs)
+            self.seconds(probe, piece, nbytes)  # the connection is made, and what rides on idle time is gone
+            times = self.world.gather(min(self.seconds(probe, piece, nbytes) for _ in range(REPEATS)))
             rates |= {(a, b): nbytes / max(times[a], times[b]) for a, b in pairs}
-        usual = median(rates.values())
+        usual = usual_rate(rates)
         slow = sorted((found, pair) for pair, found in rates.items() if found < SLOW * usual)
         return tuple(
-            f"{self.world.host(a)} and {self.world.host(b)}: {found / 1e6:.4g} MB/s, {found / usual:.0%} of the median"
+            f"{self.world.host(a)} and {self.world.host(b)}: {found / 1e6:.4g} MB/s, {found / usual:.0%} of the usual"
             for found, (a, b) in slow[:NAMED]
         )

@@ -1,5 +1,8 @@
 """Which ranks share a node, and which of different nodes are put to the test together."""
 
+from collections.abc import Mapping
+from statistics import median
+
 
 def ranks_by_node(leaders: list[int]) -> list[list[int]]:
     """Return the ranks of each node, in the order of their first ranks."""
@@ -21,3 +24,15 @@ def disjoint(firsts: list[int]) -> list[list[tuple[int, int]]]:
     last = [ring.pop()] if len(ring) % 2 and len(ring) > 1 else []
     rounds = [ring[0::2], ring[1::2], last, *([(firsts[0], other)] for other in firsts[2:-1])]
     return [pairs for pairs in rounds if pairs]
+
+
+def usual_rate(rates: Mapping[tuple[int, int], float]) -> float:
+    """Return the median over nodes of the rate of each node's fastest pair.
+
+    The median over pairs would not do: a slow node may be in half of them.
+    """
+    best: dict[int, float] = {}
+    for pair, rate in rates.items():
+        for node in pair:
+            best[node] = max(rate, best.get(node, 0.0))
+    return median(best.values())

@@ -18,7 +18,7 @@ class Ring(Scheduled):
         return roles.ranks
 
     def overlap(self, roles: Roles) -> int:
-        """Return how many have 128 steps in all: the steps of one slice follow each other closely already."""
+        """Return few, but more than are under way: the 2(N-1) steps of one slice follow each other closely already."""
         return max(4, 64 // roles.ranks)
 
     def rounds(self, rank: int, roles: Roles, lo: int, hi: int) -> Iterator[Round]:

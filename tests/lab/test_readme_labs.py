@@ -21,5 +21,6 @@ def test_a_lab_of_the_readme_runs(command: str) -> None:
     assert program == "dpbench"
     job = run([sys.executable, "-m", "dpbench", *words], environ | {"PYTHONPATH": str(ROOT)}, timeout=120)
     assert job.returncode == 0, job.stderr
+    assert ("slow:" in job.stdout) == ("--slow" in words)
     nodes = ["n1", "n2", "n3", "n4"]
     assert f"4 on 4 nodes: {', '.join(nodes)}" in job.stdout or sorted(job.stdout.split()) == nodes

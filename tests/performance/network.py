@@ -18,6 +18,8 @@ from typing import NamedTuple
 
 from figures import Line, report
 
+from dpbench.units import parse_rate, parse_size
+
 HERE = Path(__file__).parent
 OURS = "ps,sharded-ps,ring"
 TAKE = "-w 1 -n 7 -q --csv -"
@@ -49,7 +51,6 @@ class Lab(NamedTuple):
 LABS = [Lab(nodes, "200mbit", "16MB") for nodes in (2, 4, 8)] + [Lab(16, "100mbit", "4MB"), Lab(4, "1gbit", "64MB")]
 OTHERS = [Lab(nodes, "50mbit", size) for nodes in (3, 5, 6) for size in ("1MB", "3.7MB")]
 SMALL = Lab(8, "200mbit", "4K")
-RATES = {"50mbit": 50e6, "100mbit": 100e6, "200mbit": 200e6, "1gbit": 1e9}  # bits/s
 
 
 class Results:
@@ -76,14 +77,11 @@ class Results:
 
     def wire(self) -> Iterator[Line]:
         """Yield the least and the greatest calibrated rate, as a fraction of the rate that tc was given."""
-        rates = [self.calibrated(row) * 8 / RATES[self.lab.rate] for rows in self.rows.values() for row in rows[:1]]
+        rows = [row for rows in self.rows.values() for row in rows if row["limit_s"]]
+        links = [float(row["busiest_rank_bytes"]) / float(row["limit_s"]) for row in rows]
+        rates = [link / parse_rate(self.lab.rate) for link in links]
         yield Line(f"{self.lab}: calibrated rate, least", min(rates), "of tc's", at_least=0.93)
         yield Line(f"{self.lab}: calibrated rate, greatest", max(rates), "of tc's", at_most=0.98)
-
-    @staticmethod
-    def calibrated(row: Row) -> float:
-        """Return the rate that a row's limit was computed from, in bytes per second."""
-        return float(row["busiest_rank_bytes"]) / float(row["limit_s"]) if row["limit_s"] else float("nan")
 
 
 def dpbench(strategies: str, lab: Lab, *more: str) -> list[str]:
@@ -92,9 +90,8 @@ def dpbench(strategies: str, lab: Lab, *more: str) -> list[str]:
 
 
 def gloo(python: str, lab: Lab) -> list[str]:
-    nbytes = {"16MB": 16_000_000, "4MB": 4_000_000, "64MB": 64_000_000}[lab.size]
-    words = f"mpiexec -n {lab.nodes} env GLOO_SOCKET_IFNAME=eth0 {python} {HERE / 'gloo.py'} {nbytes} 7 10.77.0.1"
-    return words.split()
+    peer = f"{python} {HERE / 'gloo.py'} {parse_size(lab.size)} 7 10.77.0.1"
+    return f"mpiexec -n {lab.nodes} env GLOO_SOCKET_IFNAME=eth0 {peer}".split()
 
 
 def measured(lab: Lab, python: str, commands: Iterable[list[str]]) -> Results:
@@ -160,8 +157,8 @@ def open_mpi(python: str) -> Iterator[Line]:
     """Yield the ring beside Open MPI's all-reduce."""
     for lab in LABS:
         found = measured(lab, python, [dpbench("ring,mpi", lab)])
-        yield found.fraction("ring", 0)._replace(what=f"{lab}: ring, Open MPI", at_least=None)
-        yield found.faster("ring", "mpi", None)._replace(what=f"{lab}: ring / mpi, Open MPI")
+        yield Line(f"{lab}: ring, Open MPI", found.column("ring", "limit_fraction"), "of limit")
+        yield Line(f"{lab}: ring / mpi, Open MPI", found.seconds("mpi") / found.seconds("ring"), "x")
 
 
 def memory(python: str) -> Iterator[Line]:

@@ -2,7 +2,7 @@ from itertools import chain
 
 import pytest
 
-from dpbench.measure.nodes import disjoint, ranks_by_node, same_place
+from dpbench.measure.nodes import disjoint, ranks_by_node, same_place, usual_rate
 
 
 def test_ranks_are_grouped_by_node_also_where_they_alternate() -> None:
@@ -28,3 +28,14 @@ def test_every_neighbour_and_every_node_with_the_first_is_tried_once(nodes: int)
     for pairs in rounds:
         ranks = list(chain.from_iterable(pairs))
         assert len(ranks) == len(set(ranks))
+
+
+@pytest.mark.parametrize(("nodes", "slow"), [(nodes, slow) for nodes in range(3, 17) for slow in range(nodes)])
+def test_one_slow_node_does_not_become_the_usual(nodes: int, slow: int) -> None:
+    pairs = list(chain.from_iterable(disjoint(list(range(nodes)))))
+    rates = {pair: 1.0 if slow in pair else 10.0 for pair in pairs}
+    assert usual_rate(rates) == 10.0
+
+
+def test_two_nodes_have_nothing_to_be_compared_with() -> None:
+    assert usual_rate({(0, 1): 3.0}) == 3.0

@@ -118,7 +118,7 @@ def test_times_have_a_unit(text: str, seconds: float) -> None:
     assert parse_time(text) == pytest.approx(seconds, rel=1e-12)
 
 
-@pytest.mark.parametrize("text", ["20", "ms", "0s", "-1s", "nan s", "1 min", "inf", "1e999s"])
+@pytest.mark.parametrize("text", ["20", "ms", "0s", "-1s", "nan s", "1 min", "inf", "1e999s", "1e-99s", "3601s"])
 def test_what_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="is not a time"):
         parse_time(text)
