@@ -24,6 +24,7 @@ class Options:
     slices: int | None = None  #: None is `auto`
     window: int | None = None
     server_buffer: int = 64 * 2**20
+    phases: bool = False  #: also the time, bytes and rates of each phase
     csv: str | None = None  #: a path, or "-" for stdout
     force: bool = False
     append: bool = False

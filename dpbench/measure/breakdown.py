@@ -1,0 +1,97 @@
+"""From a finished case and its row to its phases, as they are reported."""
+
+from collections import Counter
+from dataclasses import replace
+from typing import NamedTuple
+
+from dpbench.measure.case import Case
+from dpbench.measure.phases import Phases
+from dpbench.measure.rows import times
+from dpbench.measure.statistics import summarise
+from dpbench.results.facts import RunFacts
+from dpbench.results.link import Link, Load, limit_s
+from dpbench.results.metric import rates
+from dpbench.results.phases import Breakdown, Phase, Port
+from dpbench.results.record import Row
+from dpbench.schedule.count import Traffic
+
+
+def breakdown(case: Case, row: Row, facts: RunFacts) -> Breakdown:
+    """Return the row of a case with its phases."""
+    phases = case.phases
+    if phases is None:
+        return Breakdown(row=row)
+    link = facts.links.get(case.plan.device)
+    slowest, often = max(Counter(phases.slowest).items(), key=lambda item: item[1], default=(None, 0))
+    return Breakdown(
+        row=row,
+        phases=tuple(phase(phases, name, row, link) for name in phases.names),
+        slowest_rank=slowest,
+        slowest_share=often / len(phases.slowest) if phases.slowest else None,
+        crossing_bytes=sum(out.sent for ranks in phases.counts.values() for _, out in ranks),
+        link=link.rank if link else None,
+    )
+
+
+def phase(phases: Phases, name: str, row: Row, link: Link | None) -> Phase:
+    """Return a phase of a row, or its additions."""
+    medians = phases.medians.get(name, []) if row.time_median_s is not None else []  # a wrong result has no times
+    summary = summarise(phases.samples[name]) if medians else None
+    travels = name in phases.counts
+    found = bytes_of(phases, name, link) if travels else Bytes()
+    own = replace(
+        row,
+        operation=name,
+        **times(summary),
+        **found._asdict(),
+        algbw_GB_per_s=rates(row.bytes, summary.median, row.ranks, row.workers or 0).algbw if summary else None,
+        busbw_GB_per_s=None,
+        limit_fraction=found.limit_s / summary.median if found.limit_s and summary and summary.median else None,
+    )
+    return Phase(
+        row=own,
+        within=not travels,
+        least_s=min(medians, default=None),
+        most_s=max(medians, default=None),
+        busiest=port(phases, name, found.busiest_rank, medians),
+        worker=port(phases, name, median_worker(phases, name) if travels else None, medians),
+    )
+
+
+class Bytes(NamedTuple):
+    """The columns of what a phase sends; none for additions, which send nothing."""
+
+    total_bytes: int | None = None
+    busiest_rank: int | None = None
+    busiest_rank_bytes: int | None = None
+    busiest_node_bytes: int | None = None
+    limit_s: float | None = None
+
+
+def bytes_of(phases: Phases, name: str, link: Link | None) -> Bytes:
+    """Return what a phase sends."""
+    ports = [everything.busiest for everything, _ in phases.counts[name]]
+    outside = [out for _, out in phases.counts[name]]
+    node = max(sum((outside[rank] for rank in ranks), Traffic()).busiest for ranks in phases.nodes)
+    return Bytes(
+        total_bytes=sum(everything.sent for everything, _ in phases.counts[name]),
+        busiest_rank=ports.index(max(ports)),
+        busiest_rank_bytes=max(ports),
+        busiest_node_bytes=node if len(phases.nodes) > 1 else None,
+        limit_s=limit_s(Load(max(each.busiest for each in outside), node, added=0), link) if link else None,
+    )
+
+
+def median_worker(phases: Phases, name: str) -> int:
+    """Return the worker with the median port; of those that do not serve, if there are some."""
+    workers = [rank for rank in phases.roles.workers if rank not in phases.roles.servers] or phases.roles.workers
+    ranks = sorted(workers, key=lambda rank: phases.counts[name][rank][0].busiest)
+    return ranks[(len(ranks) - 1) // 2]
+
+
+def port(phases: Phases, name: str, rank: int | None, medians: list[float]) -> Port | None:
+    """Return a rank's port."""
+    if rank is None:
+        return None
+    everything, outside = phases.counts[name][rank]
+    return Port(rank, everything.sent, everything.received, outside.busiest, medians[rank] if medians else None)
