@@ -1,0 +1,109 @@
+"""The second table of a size: what the time of each strategy is made of, phase by phase."""
+
+from collections.abc import Iterator, Sequence
+from math import floor, log10
+
+from dpbench.report.columns import NOTHING
+from dpbench.results.phases import Breakdown, Phase, Port
+from dpbench.units import format_size, format_time
+
+LINE = "{:<16}{:>9}{:>14}{:>8}{:>8}{:>8}{:>8}{:>9}"
+RULE, RULE_WITH_LINK = "─" * 71, "─" * 80
+MOST_DECIMALS = 5
+SCALES = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+
+LEGEND = (
+    "phases\tof the rank that set the sample: the median over samples; n/a: not measurable",
+    "\taggregate, additions: time inside additions, within the phase above",
+    "min-max\tof the ranks' own medians, in the unit of the median",
+    "in, out\tbytes of a port / its own rank's median time; worker: the median worker's port",
+)
+LINK_LEGEND = "of link\tthe busier way to or from other nodes / the link's rate: busiest port, worker's port"
+
+
+def phase_table(breakdowns: Sequence[Breakdown]) -> Iterator[str]:
+    """Yield the lines of the phases of one size, for `Screen.print`; none if there are no phases."""
+    told = [each for each in breakdowns if each.phases and each.row.time_median_s is not None]
+    if not told:
+        return
+    linked = any(each.link for each in told)
+    of_link, which = ("of link", "busy/work") if linked else ("", "")
+    size = format_size(told[0].row.bytes)
+    yield line(size, "time", "over ranks", "", "busiest, GB/s ", "", "worker, GB/s ", of_link)
+    yield line("phases", "median", "min-max", "in", "out", "in", "out", which)
+    yield RULE_WITH_LINK if linked else RULE
+    several = len({each.row.device for each in told}) > 1
+    for each in told:
+        yield title(each, several)
+        yield from (phase_line(phase, each.link) for phase in each.phases)
+    overlapping = [name_of(each, several) for each in told if each.overlaps]
+    if overlapping:
+        yield f"{', '.join(overlapping)}: several slices, so phases overlap: each from its first"
+        yield "begin to its last end; they do not add up to the time."
+    yield ""
+
+
+def legend(breakdowns: Sequence[Breakdown]) -> Iterator[str]:
+    """Yield the lines that explain the tables."""
+    told = [each for each in breakdowns if each.phases]
+    if told:
+        yield ""
+        yield from LEGEND
+    if any(each.link for each in told):
+        yield LINK_LEGEND
+
+
+def line(*cells: str) -> str:
+    """Return a line of the table."""
+    return LINE.format(*cells).rstrip()
+
+
+def name_of(breakdown: Breakdown, with_device: bool) -> str:
+    """Return what a strategy is called where there may be several devices."""
+    return breakdown.row.strategy + (f" on {breakdown.row.device}" if with_device else "")
+
+
+def title(breakdown: Breakdown, with_device: bool) -> str:
+    """Return the line above the phases of a strategy."""
+    share = breakdown.slowest_share or 0
+    return f"{name_of(breakdown, with_device)}: rank {breakdown.slowest_rank} set {share:.0%} of the samples"
+
+
+def phase_line(phase: Phase, link: float | None) -> str:
+    """Return the line of a phase."""
+    time = phase.row.time_median_s
+    shares = [share(port, link) for port in (phase.busiest, phase.worker)]
+    return line(
+        ("    " if phase.within else "  ") + phase.row.operation,
+        NOTHING if time is None else format_time(time).replace("us", "µs"),
+        span(phase),
+        *(cell for port in (phase.busiest, phase.worker) for cell in rates(port)),
+        "/".join(shares) if link and phase.busiest else "",
+    )
+
+
+def span(phase: Phase) -> str:
+    """Return the least and the most of the ranks' medians, in the unit of the time beside it."""
+    if phase.row.time_median_s is None or phase.least_s is None or phase.most_s is None:
+        return NOTHING
+    scale = SCALES[format_time(phase.row.time_median_s or phase.most_s).split()[1]]
+    return f"{digits(phase.least_s * scale)}-{digits(phase.most_s * scale)}"
+
+
+def rates(port: Port | None) -> list[str]:
+    """Return what goes in and what goes out of a port, in GB/s."""
+    found = [port.rate_in, port.rate_out] if port else []
+    return [NOTHING if rate is None else digits(rate) for rate in found] or ["", ""]
+
+
+def share(port: Port | None, link: float | None) -> str:
+    """Return a port's share of the link."""
+    found = port.share(link) if port and link else None
+    return NOTHING if found is None else f"{found:.0%}"
+
+
+def digits(value: float) -> str:
+    """Return a number with 3 digits, or those that a few decimals hold."""
+    if value <= 0:
+        return "0"
+    return f"{value:.{min(MOST_DECIMALS, max(0, 2 - floor(log10(value))))}f}"
