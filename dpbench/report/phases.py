@@ -7,18 +7,20 @@ from dpbench.report.columns import NOTHING
 from dpbench.results.phases import Breakdown, Phase, Port
 from dpbench.units import format_size, format_time
 
-LINE = "{:<16}{:>9}{:>14}{:>8}{:>8}{:>8}{:>8}{:>9}"
-RULE, RULE_WITH_LINK = "─" * 71, "─" * 80
+HEAD = "{:<16}{:>9}{:>13}{:>15}{:>15}{:>12}"
+LINE = "{:<16}{:>9}{:>13}{:>8}{:>7}{:>8}{:>7}{:>12}"
+RULE, RULE_WITH_LINK = "─" * 68, "─" * 80
 MOST_DECIMALS = 5
 SCALES = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 
 LEGEND = (
-    "phases\tof the rank that set the sample: the median over samples; n/a: not measurable",
-    "\taggregate, additions: time inside additions, within the phase above",
-    "min-max\tof the ranks' own medians, in the unit of the median",
-    "in, out\tbytes of a port / its own rank's median time; worker: the median worker's port",
+    "phases\tmedian over samples, each of the rank that set it; n/a: cannot be timed",
+    "\taggregate, additions: time inside additions, in the phase above",
+    "min-max\tleast and most of the ranks' own medians, in the unit beside",
+    "in, out\tbytes of the phase's busiest port, and of the median worker's,",
+    "\tover the time that the port's own rank spends in the phase",
 )
-LINK_LEGEND = "of link\tthe busier way to or from other nodes / the link's rate: busiest port, worker's port"
+LINK_LEGEND = "of link\tbytes to or from other nodes over that time / the link's rate"
 
 
 def phase_table(breakdowns: Sequence[Breakdown]) -> Iterator[str]:
@@ -29,7 +31,7 @@ def phase_table(breakdowns: Sequence[Breakdown]) -> Iterator[str]:
     linked = any(each.link for each in told)
     of_link, which = ("of link", "busy/work") if linked else ("", "")
     size = format_size(told[0].row.bytes)
-    yield line(size, "time", "over ranks", "", "busiest, GB/s ", "", "worker, GB/s ", of_link)
+    yield HEAD.format(size, "time", "over ranks", "busiest, GB/s", "worker, GB/s", of_link).rstrip()
     yield line("phases", "median", "min-max", "in", "out", "in", "out", which)
     yield RULE_WITH_LINK if linked else RULE
     several = len({each.row.device for each in told}) > 1
