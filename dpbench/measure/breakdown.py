@@ -9,7 +9,6 @@ from dpbench.measure.phases import Phases
 from dpbench.measure.rows import times
 from dpbench.measure.statistics import summarise
 from dpbench.results.facts import RunFacts
-from dpbench.results.link import Link, Load, limit_s
 from dpbench.results.metric import rates
 from dpbench.results.phases import Breakdown, Phase, Port
 from dpbench.results.record import Row
@@ -25,7 +24,7 @@ def breakdown(case: Case, row: Row, facts: RunFacts) -> Breakdown:
     slowest, often = max(Counter(phases.slowest).items(), key=lambda item: item[1], default=(None, 0))
     return Breakdown(
         row=row,
-        phases=tuple(phase(phases, name, row, link) for name in phases.names),
+        phases=tuple(phase(phases, name, row) for name in phases.names),
         slowest_rank=slowest,
         slowest_share=often / len(phases.slowest) if phases.slowest else None,
         crossing_bytes=sum(out.sent for ranks in phases.counts.values() for _, out in ranks),
@@ -33,12 +32,12 @@ def breakdown(case: Case, row: Row, facts: RunFacts) -> Breakdown:
     )
 
 
-def phase(phases: Phases, name: str, row: Row, link: Link | None) -> Phase:
+def phase(phases: Phases, name: str, row: Row) -> Phase:
     """Return a phase of a row, or its additions."""
     medians = phases.medians.get(name, []) if row.time_median_s is not None else []  # a wrong result has no times
     summary = summarise(phases.samples[name]) if medians else None
     travels = name in phases.counts
-    found = bytes_of(phases, name, link) if travels else Bytes()
+    found = bytes_of(phases, name) if travels else Bytes()
     own = replace(
         row,
         operation=name,
@@ -46,7 +45,8 @@ def phase(phases: Phases, name: str, row: Row, link: Link | None) -> Phase:
         **found._asdict(),
         algbw_GB_per_s=rates(row.bytes, summary.median, row.ranks, row.workers or 0).algbw if summary else None,
         busbw_GB_per_s=None,
-        limit_fraction=found.limit_s / summary.median if found.limit_s and summary and summary.median else None,
+        limit_s=None,
+        limit_fraction=None,  # the limit is of the whole: in a phase the rank that ends last need not be the busiest
     )
     return Phase(
         row=own,
@@ -65,20 +65,17 @@ class Bytes(NamedTuple):
     busiest_rank: int | None = None
     busiest_rank_bytes: int | None = None
     busiest_node_bytes: int | None = None
-    limit_s: float | None = None
 
 
-def bytes_of(phases: Phases, name: str, link: Link | None) -> Bytes:
+def bytes_of(phases: Phases, name: str) -> Bytes:
     """Return what a phase sends."""
     ports = [everything.busiest for everything, _ in phases.counts[name]]
-    outside = [out for _, out in phases.counts[name]]
-    node = max(sum((outside[rank] for rank in ranks), Traffic()).busiest for ranks in phases.nodes)
+    nodes = [sum((phases.counts[name][rank][1] for rank in ranks), Traffic()) for ranks in phases.nodes]
     return Bytes(
         total_bytes=sum(everything.sent for everything, _ in phases.counts[name]),
         busiest_rank=ports.index(max(ports)),
         busiest_rank_bytes=max(ports),
-        busiest_node_bytes=node if len(phases.nodes) > 1 else None,
-        limit_s=limit_s(Load(max(each.busiest for each in outside), node, added=0), link) if link else None,
+        busiest_node_bytes=max(node.busiest for node in nodes) if len(nodes) > 1 else None,
     )
 
 
