@@ -14,7 +14,7 @@ MOST_DECIMALS = 5
 SCALES = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 
 LEGEND = (
-    "phases\tmedian over samples, each of the rank that set it; n/a: cannot be timed",
+    "phases\tmedian over samples, each of the rank that set it; n/a: not timed",
     "\taggregate, additions: time inside additions, in the phase above",
     "min-max\tleast and most of the ranks' own medians, in the unit beside",
     "in, out\tbytes of the phase's busiest port, and of the median worker's,",
