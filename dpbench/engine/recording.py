@@ -1,7 +1,8 @@
 """When each phase begins and ends on this rank, and the time inside additions: compiled in only where asked for.
 
 The clock is read in steps of their own, one wherever a lane goes from one phase to the next, so what runs the lanes
-knows nothing of it. One reading ends a phase and begins another: those of a single slice add up to the exchange.
+knows nothing of it. One reading ends a phase and begins another, and the sample's own two readings begin the first
+and end the last: the phases of a single slice add up to the sample.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -40,6 +41,13 @@ class Recorder:
         """Begin the record of an exchange: outside the timed region, as it allocates."""
         self.run = Run()
         self.runs.append(self.run)
+
+    def close(self, start: int, end: int) -> None:
+        """End the record: the first phase begins and the last one ends with the sample, whatever that way takes."""
+        begun, ended = self.run.begun, self.run.ended
+        if begun:
+            begun[min(begun, key=begun.__getitem__)] = start
+            ended[max(ended, key=ended.__getitem__)] = end
 
     def take(self, count: int) -> list[Run]:
         """Return the last `count` records and forget all."""

@@ -73,15 +73,19 @@ def title(breakdown: Breakdown, with_device: bool) -> str:
 
 def phase_line(phase: Phase, link: float | None) -> str:
     """Return the line of a phase."""
-    time = phase.row.time_median_s
     shares = [share(port, link) for port in (phase.busiest, phase.worker)]
     return line(
         ("    " if phase.within else "  ") + phase.row.operation,
-        NOTHING if time is None else format_time(time).replace("us", "µs"),
+        median(phase.row.time_median_s),
         span(phase),
         *(cell for port in (phase.busiest, phase.worker) for cell in rates(port)),
         "/".join(shares) if link and phase.busiest else "",
     )
+
+
+def median(time: float | None) -> str:
+    """Return a time; 0 is what a rank spends in additions that are another's."""
+    return NOTHING if time is None else format_time(time).replace("us", "µs") if time else "0"
 
 
 def span(phase: Phase) -> str:

@@ -117,6 +117,23 @@ def test_phases_of_several_slices_span_almost_everything(name: str, lanes: int) 
         assert recorder.run.took(first) + recorder.run.took(second) > whole
 
 
+def test_the_first_phase_begins_and_the_last_one_ends_with_the_sample() -> None:
+    recorded = Recorded(case_of("ring", 3, slices=4, lanes=2), times_additions=False)
+    recorded.exchange()
+    recorder = recorded.recorders[0]
+    begun, ended = dict(recorder.run.begun), dict(recorder.run.ended)
+    recorder.close(-5, 1000)
+    assert recorder.run.begun == begun | {"reduce-scatter": -5}
+    assert recorder.run.ended == ended | {"all-gather": 1000}
+
+
+def test_an_exchange_of_no_rounds_has_no_phases() -> None:
+    recorder = Recorder(times_additions=True)
+    recorder.begin()
+    recorder.close(0, 10)
+    assert (list(recorder.steps([], lambda _: None)), recorder.take(1)[0].begun) == ([], {})
+
+
 def test_each_exchange_has_a_record_and_the_last_ones_are_taken_once() -> None:
     recorded = Recorded(case_of("ring", 2))
     for _ in range(5):
