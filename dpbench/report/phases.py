@@ -76,24 +76,21 @@ def phase_line(phase: Phase, link: float | None) -> str:
     shares = [share(port, link) for port in (phase.busiest, phase.worker)]
     return line(
         ("    " if phase.within else "  ") + phase.row.operation,
-        median(phase.row.time_median_s),
-        span(phase),
+        *times(phase),
         *(cell for port in (phase.busiest, phase.worker) for cell in rates(port)),
         "/".join(shares) if link and phase.busiest else "",
     )
 
 
-def median(time: float | None) -> str:
-    """Return a time; 0 is what a rank spends in additions that are another's."""
-    return NOTHING if time is None else format_time(time).replace("us", "µs") if time else "0"
-
-
-def span(phase: Phase) -> str:
-    """Return the least and the most of the ranks' medians, in the unit of the time beside it."""
-    if phase.row.time_median_s is None or phase.least_s is None or phase.most_s is None:
-        return NOTHING
-    scale = SCALES[format_time(phase.row.time_median_s or phase.most_s).split()[1]]
-    return f"{digits(phase.least_s * scale)}-{digits(phase.most_s * scale)}"
+def times(phase: Phase) -> tuple[str, str]:
+    """Return the median, and the least and the most of the ranks' medians in the same unit."""
+    time, least, most = phase.row.time_median_s, phase.least_s, phase.most_s
+    if time is None or least is None or most is None:
+        return NOTHING, NOTHING
+    text = format_time(time or most)  # 0 is what a rank spends in additions that are another's
+    unit = text.split()[1]
+    spans = f"{digits(least * SCALES[unit])}-{digits(most * SCALES[unit])}"
+    return (text if time else f"0 {unit}").replace("us", "µs"), spans
 
 
 def rates(port: Port | None) -> list[str]:

@@ -78,7 +78,8 @@ def test_without_the_option_there_are_no_rows_of_phases() -> None:
 
 
 def test_the_tables_tell_of_phases_ports_and_overlaps() -> None:
-    job = mpirun(4, *DPBENCH, "--phases", "-s", OURS, *"--sizes 64K -n 6 --slices 4 --window 2".split())
+    slicing = ("--slices", "4", "--window", "2")
+    job = mpirun(4, *DPBENCH, "--phases", "-s", OURS, "--sizes", "64K", "-n", "6", *slicing)
     assert job.returncode == 0, job.stderr
     assert re.search(r"^ring: rank \d set \d+% of the samples\n  reduce-scatter .*\n    additions .*\n  all-gather ",
                      job.stdout, re.MULTILINE)  # fmt: skip

@@ -117,7 +117,7 @@ def test_a_rank_that_adds_nothing_spends_no_time_on_it() -> None:
     main = row("ps", 2e-3, bytes=MIB)
     added = Phase(row=phase_row(main, "aggregate", 0.0), within=True, least_s=0.0, most_s=3.756e-4)
     text = printed(*phase_table([Breakdown(row=main, phases=(added,), slowest_rank=1, slowest_share=1.0)]))
-    assert text.splitlines()[4].split() == ["aggregate", "0", "0-376"]
+    assert text.splitlines()[4].split() == ["aggregate", "0", "µs", "0-376"]
 
 
 def test_several_devices_are_told_apart_and_their_ports_are_told_once() -> None:
