@@ -22,10 +22,11 @@ class Run:
     begun: dict[str, int] = field(default_factory=dict)  #: by phase, the first time
     ended: dict[str, int] = field(default_factory=dict)  #: the last time
     adding: int = 0
+    start: int = 0  #: of the sample
 
-    def took(self, phase: str) -> int:
-        """Return the time from the first begin of a phase to its last end; 0 if this rank has no such phase."""
-        return self.ended.get(phase, 0) - self.begun.get(phase, 0)
+    def span(self, phase: str) -> tuple[int, int]:
+        """Return when a phase first began and last ended, since the start; twice 0 if this rank has no such phase."""
+        return self.begun.get(phase, self.start) - self.start, self.ended.get(phase, self.start) - self.start
 
 
 class Recorder:
@@ -44,7 +45,7 @@ class Recorder:
 
     def close(self, start: int, end: int) -> None:
         """End the record: the first phase begins and the last one ends with the sample, whatever that way takes."""
-        begun, ended = self.run.begun, self.run.ended
+        begun, ended, self.run.start = self.run.begun, self.run.ended, start
         if begun:
             begun[min(begun, key=begun.__getitem__)] = start
             ended[max(ended, key=ended.__getitem__)] = end

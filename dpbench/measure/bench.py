@@ -102,10 +102,9 @@ class Bench:
         result is finished: its times would mean nothing.
         """
         case.poison()
-        mine = timed(case.running, self.world.barrier, iterations)
-        times = self.world.maxima(mine)
+        times = self.world.maxima(timed(case.running, self.world.barrier, iterations))
         if case.phases is not None:
-            case.phases.add(self.world, mine, times)
+            case.phases.add(self.world, iterations)
         if self.options.check:
             case.wrong = self.world.sum(case.count_wrong())
             if case.wrong:

@@ -1,6 +1,5 @@
 """From a finished case and its row to its phases, as they are reported."""
 
-from collections import Counter
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -21,12 +20,9 @@ def breakdown(case: Case, row: Row, facts: RunFacts) -> Breakdown:
     if phases is None:
         return Breakdown(row=row)
     link = facts.links.get(case.plan.device)
-    slowest, often = max(Counter(phases.slowest).items(), key=lambda item: item[1], default=(None, 0))
     return Breakdown(
         row=row,
         phases=tuple(phase(phases, name, row) for name in phases.names),
-        slowest_rank=slowest,
-        slowest_share=often / len(phases.slowest) if phases.slowest else None,
         crossing_bytes=sum(out.sent for ranks in phases.counts.values() for _, out in ranks),
         link=link.rank if link else None,
     )
@@ -46,15 +42,15 @@ def phase(phases: Phases, name: str, row: Row) -> Phase:
         algbw_GB_per_s=rates(row.bytes, summary.median, row.ranks, row.workers or 0).algbw if summary else None,
         busbw_GB_per_s=None,
         limit_s=None,
-        limit_fraction=None,  # the limit is of the whole: in a phase the rank that ends last need not be the busiest
+        limit_fraction=None,
     )
     return Phase(
         row=own,
         within=not travels,
         least_s=min(medians, default=None),
         most_s=max(medians, default=None),
-        busiest=port(phases, name, found.busiest_rank, medians),
-        worker=port(phases, name, median_worker(phases, name) if travels else None, medians),
+        busiest=port(phases, name, found.busiest_rank, own.time_median_s),
+        worker=port(phases, name, median_worker(phases, name) if travels else None, own.time_median_s),
     )
 
 
@@ -86,9 +82,9 @@ def median_worker(phases: Phases, name: str) -> int:
     return ranks[(len(ranks) - 1) // 2]
 
 
-def port(phases: Phases, name: str, rank: int | None, medians: list[float]) -> Port | None:
+def port(phases: Phases, name: str, rank: int | None, seconds: float | None) -> Port | None:
     """Return a rank's port."""
     if rank is None:
         return None
     everything, outside = phases.counts[name][rank]
-    return Port(rank, everything.sent, everything.received, outside.busiest, medians[rank] if medians else None)
+    return Port(rank, everything.sent, everything.received, outside.busiest, seconds)

@@ -43,31 +43,31 @@ class Phases:
 
     def forget(self) -> None:
         """Forget all samples."""
-        self.samples: dict[str, list[float]] = {name: [] for name in self.timed}  #: of the rank that set each
+        self.samples: dict[str, list[float]] = {name: [] for name in self.timed}  #: of all ranks together
         self.mine: dict[str, list[float]] = {name: [] for name in self.timed}  #: of this rank
-        self.slowest: list[int] = []  #: the rank that set each
         self.medians: dict[str, list[float]] = {}  #: of every rank; by `finish`
 
-    def add(self, world: "World", mine: list[int], most: list[int]) -> None:
-        """Take in iterations: this rank's time of each, and the maximum over ranks. Collective."""
-        runs = self.recorder.take(len(mine))
-        order = [world.size - world.rank if own == top else 0 for own, top in zip(mine, most, strict=True)]
-        slowest = [world.size - found for found in world.maxima(order)]
-        own = [self.took(run, name) for run in runs for name in self.timed]
-        setters = [rank for rank in slowest for _ in self.timed]
-        theirs = world.maxima([ns if rank == world.rank else 0 for ns, rank in zip(own, setters, strict=True)])
-        self.slowest += slowest
-        for index, name in enumerate(self.timed):
-            self.samples[name] += [ns / 1e9 for ns in theirs[index :: len(self.timed)]]
-            self.mine[name] += [ns / 1e9 for ns in own[index :: len(self.timed)]]
+    def add(self, world: "World", iterations: int) -> None:
+        """Take in the last iterations. Collective.
 
-    def took(self, run: Run, name: str) -> int:
-        """Return the time of a phase, or inside additions."""
-        return run.adding if name == self.additions else run.took(name)
+        A phase lasts from when the last rank has entered it to when the last rank has left it, each since its own
+        start. Of one slice that is where the phase before it ended, so phases add up to the sample. A single rank
+        would not do: where a send is over when a socket took it, a master leaves long before its bytes arrive.
+        """
+        own = [self.span(run, name) for run in self.recorder.take(iterations) for name in self.timed]
+        last = world.maxima([mark for span in own for mark in span])
+        together = list(zip(last[::2], last[1::2], strict=True))
+        for index, name in enumerate(self.timed):
+            self.samples[name] += [(left - entered) / 1e9 for entered, left in together[index :: len(self.timed)]]
+            self.mine[name] += [(left - entered) / 1e9 for entered, left in own[index :: len(self.timed)]]
+
+    def span(self, run: Run, name: str) -> tuple[int, int]:
+        """Return when this rank entered and left a phase; for additions 0 and the time inside them."""
+        return (0, run.adding) if name == self.additions else run.span(name)
 
     def finish(self, world: "World") -> None:
         """Learn the medians of all ranks. Collective."""
-        if self.slowest:
+        if any(self.mine.values()):
             everybodys = world.gather([median(self.mine[name]) for name in self.timed])
             self.medians = dict(zip(self.timed, map(list, zip(*everybodys, strict=True)), strict=True))
 

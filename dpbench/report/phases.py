@@ -7,20 +7,20 @@ from dpbench.report.columns import NOTHING
 from dpbench.results.phases import Breakdown, Phase, Port
 from dpbench.units import format_size, format_time
 
-HEAD = "{:<16}{:>9}{:>13}{:>15}{:>15}{:>12}"
-LINE = "{:<16}{:>9}{:>13}{:>8}{:>7}{:>8}{:>7}{:>12}"
-RULE, RULE_WITH_LINK = "─" * 68, "─" * 80
+HEAD = "{:<16}{:>9}{:>13}{:>16}{:>16}{:>10}"
+LINE = "{:<16}{:>9}{:>13}{:>8}{:>8}{:>8}{:>8}{:>10}"
+RULE, RULE_WITH_LINK = "─" * 70, "─" * 80
 MOST_DECIMALS = 5
 SCALES = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 
 LEGEND = (
-    "phases\tmedian over samples, each of the rank that set it; n/a: not timed",
-    "\taggregate, additions: time inside additions, in the phase above",
-    "min-max\tleast and most of the ranks' own medians, in the unit beside",
-    "in, out\tbytes of the phase's busiest port, and of the median worker's,",
-    "\tover the time that the port's own rank spends in the phase",
+    "phases\tuntil the last rank has done its part; the median. n/a: not timed",
+    "\taggregate, additions: time inside additions, most of any rank, in the",
+    "\tphase above",
+    "min-max\tof the ranks: the medians of what each spends in the phase itself",
+    "in, out\tbytes of the phase's busiest port, and of the median worker's, / time",
 )
-LINK_LEGEND = "of link\tbytes to or from other nodes over that time / the link's rate"
+LINK_LEGEND = "of link\tbytes to or from other nodes / time, as a share of what the link moves"
 
 
 def phase_table(breakdowns: Sequence[Breakdown]) -> Iterator[str]:
@@ -36,7 +36,7 @@ def phase_table(breakdowns: Sequence[Breakdown]) -> Iterator[str]:
     yield RULE_WITH_LINK if linked else RULE
     several = len({each.row.device for each in told}) > 1
     for each in told:
-        yield title(each, several)
+        yield name_of(each, several)
         yield from (phase_line(phase, each.link) for phase in each.phases)
     overlapping = [name_of(each, several) for each in told if each.overlaps]
     if overlapping:
@@ -63,12 +63,6 @@ def line(*cells: str) -> str:
 def name_of(breakdown: Breakdown, with_device: bool) -> str:
     """Return what a strategy is called where there may be several devices."""
     return breakdown.row.strategy + (f" on {breakdown.row.device}" if with_device else "")
-
-
-def title(breakdown: Breakdown, with_device: bool) -> str:
-    """Return the line above the phases of a strategy."""
-    share = breakdown.slowest_share or 0
-    return f"{name_of(breakdown, with_device)}: rank {breakdown.slowest_rank} set {share:.0%} of the samples"
 
 
 def phase_line(phase: Phase, link: float | None) -> str:

@@ -9,7 +9,7 @@ from dpbench.results.record import Row
 
 
 class Port(NamedTuple):
-    """A rank's port in a phase. Bytes, and the median time that this rank spends in the phase."""
+    """A rank's port in a phase. Bytes, and the time of the phase."""
 
     rank: int
     sent: int
@@ -36,7 +36,7 @@ class Port(NamedTuple):
 class Phase:
     """One phase of a strategy at a size, or the additions within one."""
 
-    row: Row  #: as in the CSV: `operation` names the phase; times are those of the rank that set each sample
+    row: Row  #: as in the CSV: `operation` names the phase; it lasts until the last rank has left it
     within: bool = False  #: part of the phase before it: not to be added up
     least_s: float | None = None  #: of the ranks' own medians
     most_s: float | None = None
@@ -50,8 +50,6 @@ class Breakdown:
 
     row: Row
     phases: tuple[Phase, ...] = ()
-    slowest_rank: int | None = None  #: the rank that set most of the samples
-    slowest_share: float | None = None  #: of the samples that it set
     crossing_bytes: int | None = None  #: between nodes, of all ranks
     link: float | None = None  #: B_rank, where it was measured
 

@@ -42,7 +42,7 @@ def test_the_phases_of_each_sample_add_up_to_it(ranks: int, tmp_path: Path) -> N
         assert list(case["phases"]) == phases
         times = [case["phases"][phase] for phase in phases if phase not in ADDITIONS]
         sums = [sum(each) for each in zip(*times, strict=True)]
-        assert len(sums) == len(case["samples"]) == len(case["slowest"]) == 30
+        assert len(sums) == len(case["samples"]) == 30
         assert sums == pytest.approx(case["samples"], rel=1e-6)
         within = case["phases"][phases[1]]
         assert all(0 <= part <= whole for part, whole in zip(within, times[0], strict=True))
@@ -81,7 +81,7 @@ def test_the_tables_tell_of_phases_ports_and_overlaps() -> None:
     slicing = ("--slices", "4", "--window", "2")
     job = mpirun(4, *DPBENCH, "--phases", "-s", OURS, "--sizes", "64K", "-n", "6", *slicing)
     assert job.returncode == 0, job.stderr
-    assert re.search(r"^ring: rank \d set \d+% of the samples\n  reduce-scatter .*\n    additions .*\n  all-gather ",
+    assert re.search(r"^ring\n  reduce-scatter .*\n    additions .*\n  all-gather ",
                      job.stdout, re.MULTILINE)  # fmt: skip
     assert "ps, sharded-ps, ring: several slices, so phases overlap" in job.stdout
     assert re.findall(r"^(\S+) +6\.00 S +(\d\.\d\d) S +\d +1\.50 S +(\d\.\d\d)$", job.stdout, re.MULTILINE) == [
@@ -117,4 +117,4 @@ def test_a_wrong_sum_is_found_and_its_phases_have_no_times(tmp_path: Path) -> No
         assert (row["quality"], row["time_median_s"], row["algbw_GB_per_s"]) == ("invalid", "", "")
     assert found["ring", "all-gather"]["total_bytes"] == "8192"
     assert found["ps", "push"]["quality"] in ("ok", "warn")
-    assert "ring: rank" not in job.stdout
+    assert "  all-gather" not in job.stdout

@@ -11,13 +11,18 @@ from test_compile import SCHEDULED, Case, in_place, scheduled
 from dpbench.devices.cpu import NumpyDevice
 from dpbench.engine.compile import Compiler
 from dpbench.engine.memory import Buffers
-from dpbench.engine.recording import Recorder
+from dpbench.engine.recording import Recorder, Run
 from dpbench.engine.steps import Lane, run_lane
 from dpbench.engine.survey import Cut
 from dpbench.schedule.count import traffic
 from dpbench.schedule.round import Round
 
 MIB = 2**20
+
+
+def took(run: Run, phase: str) -> int:
+    entered, left = run.span(phase)
+    return left - entered
 
 
 def case_of(name: str, ranks: int, count: int = 1200, slices: int = 1, lanes: int = 1) -> Case:
@@ -68,7 +73,7 @@ def test_the_phases_of_one_slice_leave_no_time_between_them(name: str) -> None:
         first, second = recorder.run.begun
         assert recorder.run.ended[first] == recorder.run.begun[second]
         last = recorder.clock() - 1  # the first reading was 0
-        assert recorder.run.took(first) + recorder.run.took(second) == last
+        assert took(recorder.run, first) + took(recorder.run, second) == last
 
 
 def test_a_ring_adds_once_in_each_step_of_its_reduce_scatter() -> None:
@@ -76,22 +81,22 @@ def test_a_ring_adds_once_in_each_step_of_its_reduce_scatter() -> None:
     recorded.exchange()
     for recorder in recorded.recorders:
         run = recorder.run
-        assert (run.took("reduce-scatter"), run.adding, run.took("all-gather")) == (7, 3, 1)
+        assert (took(run, "reduce-scatter"), run.adding, took(run, "all-gather")) == (7, 3, 1)
 
 
 def test_a_master_adds_every_gradient_while_it_is_pushed_to() -> None:
     recorded = Recorded(case_of("ps", 4))
     recorded.exchange()
     master, *workers = [recorder.run for recorder in recorded.recorders]
-    assert (master.took("push"), master.adding, master.took("pull")) == (7, 3, 1)
-    assert [(run.took("push"), run.adding, run.took("pull")) for run in workers] == [(1, 0, 1)] * 3
+    assert (took(master, "push"), master.adding, took(master, "pull")) == (7, 3, 1)
+    assert [(took(run, "push"), run.adding, took(run, "pull")) for run in workers] == [(1, 0, 1)] * 3
 
 
 def test_additions_that_a_call_only_begins_are_not_timed() -> None:
     recorded = Recorded(case_of("ps", 4), times_additions=False)
     recorded.exchange()
     run = recorded.recorders[0].run
-    assert (run.took("push"), run.adding, run.took("pull")) == (1, 0, 1)
+    assert (took(run, "push"), run.adding, took(run, "pull")) == (1, 0, 1)
 
 
 def test_overlapping_lanes_give_the_first_begin_and_the_last_end() -> None:
@@ -102,7 +107,7 @@ def test_overlapping_lanes_give_the_first_begin_and_the_last_end() -> None:
     recorder.begin()
     for call in (one[0], other[0], one[1], other[1], one[2], other[2]):
         call()
-    assert (recorder.run.took("push"), recorder.run.took("pull")) == (45 - 10, 70 - 30)
+    assert (took(recorder.run, "push"), took(recorder.run, "pull")) == (45 - 10, 70 - 30)
 
 
 @pytest.mark.parametrize("lanes", [1, 2])
@@ -114,7 +119,7 @@ def test_phases_of_several_slices_span_almost_everything(name: str, lanes: int) 
         first, second = recorder.run.begun
         whole = recorder.clock() - 1
         assert (recorder.run.begun[first], recorder.run.ended[second]) == (0, whole)
-        assert recorder.run.took(first) + recorder.run.took(second) > whole
+        assert took(recorder.run, first) + took(recorder.run, second) > whole
 
 
 def test_the_first_phase_begins_and_the_last_one_ends_with_the_sample() -> None:
@@ -123,6 +128,7 @@ def test_the_first_phase_begins_and_the_last_one_ends_with_the_sample() -> None:
     recorder = recorded.recorders[0]
     begun, ended = dict(recorder.run.begun), dict(recorder.run.ended)
     recorder.close(-5, 1000)
+    assert recorder.run.span("all-gather") == (begun["all-gather"] + 5, 1005)
     assert recorder.run.begun == begun | {"reduce-scatter": -5}
     assert recorder.run.ended == ended | {"all-gather": 1000}
 
@@ -139,7 +145,7 @@ def test_each_exchange_has_a_record_and_the_last_ones_are_taken_once() -> None:
     for _ in range(5):
         recorded.exchange()
     recorder = recorded.recorders[0]
-    assert [run.took("all-gather") for run in recorder.take(3)] == [1, 1, 1]
+    assert [took(run, "all-gather") for run in recorder.take(3)] == [1, 1, 1]
     assert recorder.take(3) == []
 
 

@@ -29,7 +29,6 @@ if cases:
         case.plan.strategy: {
             "samples": case.samples,
             "phases": case.phases.samples if case.phases else {},
-            "slowest": case.phases.slowest if case.phases else [],
             "medians": case.phases.medians if case.phases else {},
         }
         for case in cases
