@@ -103,6 +103,7 @@ TOPICS = {
         option(
             "--csv", metavar="FILE", help="Also write rows to FILE; - is stdout, the table goes to stderr."
         ),
+        flag("--phases", about="Also each phase of a strategy: its time, its bytes and the rates of its ports."),
         flag("--force", about="Overwrite FILE."),
         flag("--append", about="Continue FILE."),
         flag("-q", "--quiet", about="No header, no footer, no progress."),

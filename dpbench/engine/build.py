@@ -10,6 +10,7 @@ from dpbench.engine.calls import Calls
 from dpbench.engine.compile import Compiler, SliceRounds
 from dpbench.engine.exchange import Exchange, LibraryExchange, ScheduleExchange
 from dpbench.engine.memory import Buffers
+from dpbench.engine.recording import Recorder
 from dpbench.engine.steps import Lane, in_turn
 from dpbench.engine.survey import Cut
 from dpbench.engine.wire import Wire
@@ -35,9 +36,12 @@ class Shape:
 class Engine:
     """Builds exchanges for one rank, on communicators of their own."""
 
-    def __init__(self, world: World, device: Device, trusts_collectives: bool = True) -> None:
+    def __init__(
+        self, world: World, device: Device, trusts_collectives: bool = True, records: bool = False
+    ) -> None:
         self.rank = world.rank
         self.device = device
+        self.records = records  #: whether exchanges tell when their phases begin and end
         self.idle = world.idle
         self.wire = Wire(world.exchange_comm)
         self.calls = Calls(world.exchange_comm, device, trusts_collectives)
@@ -50,20 +54,26 @@ class Engine:
             run = strategy.prepare(self.calls, buffers.output, shape.dtype)
             return LibraryExchange(run, restore)
         assert isinstance(strategy, Scheduled)
-        exchange = self.compiled(lambda index: self.rounds(strategy, roles, shape, index), shape, buffers)
-        exchange.restore = restore
+        recorder = Recorder(times_additions=self.device.queue().ready is None) if self.records else None
+        rounds = partial(self.rounds, strategy, roles, shape)
+        exchange = self.compiled(rounds, shape, buffers, recorder)
+        exchange.restore = partial(in_turn, restore, recorder.begin) if recorder else restore
         return exchange
 
-    def compiled(self, slice_rounds: SliceRounds, shape: Shape, buffers: Buffers) -> Exchange:
-        """Return the exchange of any rounds, given slice by slice."""
+    def compiled(
+        self, slice_rounds: SliceRounds, shape: Shape, buffers: Buffers, recorder: Recorder | None = None
+    ) -> Exchange:
+        """Return the exchange of any rounds, given slice by slice; with a recorder it tells of its phases."""
         cut = Cut(shape.itemsize, shape.window, shape.server_buffer)
-        compiler = Compiler(self.wire, self.device, buffers, shape.dtype, cut)
+        compiler = Compiler(self.wire, self.device, buffers, shape.dtype, cut, recorder=recorder)
         try:
             lanes = compiler.lanes(slice_rounds, shape.slices)
         except Unsuitable:
             self.wire.free(compiler.requests)
             raise
-        return ScheduleExchange(lanes, self.wire, self.idle, compiler.requests)
+        exchange = ScheduleExchange(lanes, self.wire, self.idle, compiler.requests)
+        exchange.recorder = recorder
+        return exchange
 
     def rounds(self, strategy: Scheduled, roles: Roles, shape: Shape, index: int) -> Iterator[Round]:
         """Return this rank's rounds for slice `index`."""

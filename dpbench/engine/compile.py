@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dpbench.devices.base import Call, Device
 from dpbench.engine.memory import Buffers, Memory, Range, allocate
+from dpbench.engine.recording import Recorder
 from dpbench.engine.steps import Lane, Pool, Step, Transfer, restart
 from dpbench.engine.survey import IN_FLIGHT, Cut, operations, stages, survey
 from dpbench.errors import Unsuitable
@@ -35,12 +36,22 @@ class Message(NamedTuple):
 class Compiler:
     """Builds the lanes of one exchange: one (strategy, size, slices) of one rank."""
 
-    def __init__(self, wire: "Wire", device: Device, buffers: Buffers, dtype: str, cut: Cut) -> None:
+    def __init__(
+        self,
+        wire: "Wire",
+        device: Device,
+        buffers: Buffers,
+        dtype: str,
+        cut: Cut,
+        *,
+        recorder: Recorder | None = None,
+    ) -> None:
         self.wire = wire
         self.device = device
         self.buffers = buffers
         self.dtype = dtype
         self.cut = cut
+        self.recorder = recorder
         self.requests: list[Any] = []  #: every persistent request, to be freed
 
     def lanes(self, slice_rounds: SliceRounds, slices: int) -> list[Lane]:
@@ -58,12 +69,17 @@ class Compiler:
         """Return one lane, with a tag, a queue and staging memory of its own."""
         self.tag = lane
         staging = allocate(self.device, self.slots * self.stride, self.dtype)
-        self.memory = Memory(self.device, self.buffers, staging, self.cut.itemsize)
-        steps = [self.step(each) for each in rounds if each.sends or each.recvs or each.local]
-        return Lane(steps, self.memory.queue.ready, self.memory)
+        recorder = self.recorder
+        self.memory = Memory(
+            self.device, self.buffers, staging, self.cut.itemsize, recorder.watched if recorder else None
+        )
+        steps = recorder.steps(rounds, self.step) if recorder else filter(None, map(self.step, rounds))
+        return Lane(list(steps), self.memory.queue.ready, self.memory)
 
-    def step(self, each: Round) -> Step:
-        """Return the step of a round."""
+    def step(self, each: Round) -> Step | None:
+        """Return the step of a round, if it has anything to do."""
+        if not (each.sends or each.recvs or each.local):
+            return None
         self.specs: dict[tuple[int, int], list[Any]] = {}  # a fan-out sends the same bytes to many
         sends = [self.transfer("send", message, message.range) for message in self.messages(each.sends)]
         sources = dict.fromkeys((send.buffer, (send.lo, send.hi)) for send in each.sends)

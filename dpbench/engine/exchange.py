@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+from dpbench.engine.recording import Recorder
 from dpbench.engine.steps import Lane, run_lane
 
 if TYPE_CHECKING:  # what is measured can be described without MPI
@@ -17,6 +18,7 @@ class Exchange(Protocol):
 
     run: Callable[[], None]  #: the exchange itself: the timed path
     restore: Callable[[], Any] | None  #: to be called before each run, outside the timed region
+    recorder: Recorder | None  #: of the phases, where that was asked for
 
     def close(self) -> None:
         """Give back what it holds."""
@@ -26,6 +28,7 @@ class ScheduleExchange:
     """A compiled schedule."""
 
     restore: Callable[[], Any] | None = None
+    recorder: Recorder | None = None
 
     def __init__(self, lanes: list[Lane], wire: "Wire", idle: Idle | None, requests: list[Any]) -> None:
         self.wire = wire
@@ -43,7 +46,9 @@ class ScheduleExchange:
 
 
 class LibraryExchange:
-    """A library call that works in place: the input is restored before each run."""
+    """A library call that works in place: the input is restored before each run. It tells of no phases."""
+
+    recorder: Recorder | None = None
 
     def __init__(self, run: Callable[[], None], restore: Callable[[], Any]) -> None:
         self.run: Callable[[], None] = run

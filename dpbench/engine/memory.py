@@ -1,5 +1,6 @@
 """The memory of one lane: where its messages lie, and the calls that copy and add there."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -33,8 +34,16 @@ def allocate(device: Device, count: int, dtype: str) -> Place:
 class Memory:
     """Input, output and the lane's own staging, with a queue of its own."""
 
-    def __init__(self, device: Device, buffers: Buffers, staging: Place, itemsize: int) -> None:
+    def __init__(
+        self,
+        device: Device,
+        buffers: Buffers,
+        staging: Place,
+        itemsize: int,
+        watched: Callable[[Call], Call] | None = None,
+    ) -> None:
         self.itemsize = itemsize
+        self.watched = watched  #: what becomes of an addition that is to be timed
         self.queue = device.queue()
         self.places: dict[str, Place] = {**buffers._asdict(), "staging": staging}
         self.addresses = {name: device.address(place.mirror) for name, place in self.places.items()}
@@ -60,7 +69,8 @@ class Memory:
         if op == "replace":
             return self.queue.copier(value, output)
         other = output if op == "add" else self.part("input", where)
-        return self.queue.adder(other, value, output)
+        add = self.queue.adder(other, value, output)
+        return add if self.watched is None else self.watched(add)
 
     def part(self, buffer: str, where: Range) -> Any:
         """Return elements `where` of `buffer`."""

@@ -53,12 +53,16 @@ class Bench:
                 for case in self.order.sample(running, len(running)):
                     self.block(case)
         for case in cases:
+            if case.phases is not None:
+                case.phases.finish(self.world)
             case.release()
         return cases
 
     def verify(self, case: Case) -> None:
         """Exchange once and check the result, before anything is timed; say if the case will take long."""
         seconds = self.checked(case, 1)[0]
+        if case.phases is not None:
+            case.phases.forget()  # it was no sample
         least = 1 if self.options.warmup is None else self.options.warmup
         expected = seconds * (least + (self.options.iters or 6))
         if expected > LONG and not case.finished_at:
@@ -99,6 +103,8 @@ class Bench:
         """
         case.poison()
         times = self.world.maxima(timed(case.running, self.world.barrier, iterations))
+        if case.phases is not None:
+            case.phases.add(self.world, iterations)
         if self.options.check:
             case.wrong = self.world.sum(case.count_wrong())
             if case.wrong:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from dpbench.devices.base import Device
 from dpbench.engine.exchange import Exchange
 from dpbench.measure.payload import count_wrong
+from dpbench.measure.phases import Phases
 from dpbench.measure.plan import Plan
 from dpbench.results.link import Load
 
@@ -34,6 +35,7 @@ class Case:
     expected: Any = None  #: the table of the sum
     holds: Ranges = field(default_factory=list)  #: where the sum must stand in this rank's output
     ports: Ports | None = None  #: None for library calls, which do not tell
+    phases: Phases | None = None  #: where they were asked for and the strategy has some
     samples: list[float] = field(default_factory=list)  #: seconds; maximum over ranks, per iteration
     elapsed: float = 0.0  #: seconds on rank 0 that the samples took, with all that belongs to them
     warmups: int = 0

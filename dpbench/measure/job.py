@@ -11,6 +11,7 @@ from dpbench.environment import in_slurm_step, launched, size_hint, speaks
 from dpbench.errors import Exit, PlatformError
 from dpbench.measure.agree import SaidByRoot, on_root, said_by_root
 from dpbench.measure.bench import Bench
+from dpbench.measure.breakdown import breakdown
 from dpbench.measure.case import Case, now
 from dpbench.measure.devices import CRASH, Chosen, choose, look_around, require
 from dpbench.measure.options import Options
@@ -48,7 +49,7 @@ def run(options: Options, open_output: Callable[[], Output]) -> Exit:
     codes: list[Exit | None] = []
     for plans in blocks:
         cases = bench.measure(plans, output.step)
-        output.size([make_row(case, options, facts) for case in cases])
+        output.size([breakdown(case, make_row(case, options, facts), facts) for case in cases])
         codes += map(verdict, cases)
     output.end()
     return Exit.WRONG if Exit.WRONG in codes else Exit.OK if Exit.OK in codes else Exit.ENVIRONMENT

@@ -25,6 +25,7 @@ class Options:
     window: int | None = None
     straggler: tuple[int, float] | None = None  #: a rank, and the seconds that it is late to every exchange
     server_buffer: int = 64 * 2**20
+    phases: bool = False  #: also the time, bytes and rates of each phase
     csv: str | None = None  #: a path, or "-" for stdout
     force: bool = False
     append: bool = False

@@ -8,7 +8,7 @@ from dpbench.engine.world import World
 from dpbench.errors import PlatformError
 from dpbench.measure.agree import on_root
 from dpbench.results.facts import RunFacts
-from dpbench.results.record import Row
+from dpbench.results.phases import Breakdown
 
 
 class Output(Protocol):
@@ -23,8 +23,8 @@ class Output(Protocol):
     def say(self, text: str) -> None:
         """Pass a message on to whoever waits."""
 
-    def size(self, rows: Sequence[Row]) -> None:
-        """Take the rows of a size: they are safe when it returns."""
+    def size(self, parts: Sequence[Breakdown]) -> None:
+        """Take the rows of a size, with their phases if those were asked for: they are safe when it returns."""
 
     def end(self) -> None:
         """Take notice that all is measured."""
@@ -46,9 +46,9 @@ class RootOutput:
         """Collective."""
         on_root(self.world, lambda: self.output.begin(facts, cases) if self.output else None)
 
-    def size(self, rows: Sequence[Row]) -> None:
+    def size(self, parts: Sequence[Breakdown]) -> None:
         """Collective."""
-        on_root(self.world, lambda: self.output.size(rows) if self.output else None)
+        on_root(self.world, lambda: self.output.size(parts) if self.output else None)
 
     def end(self) -> None:
         """Collective."""

@@ -5,7 +5,7 @@ from typing import Any
 from dpbench.measure.case import Case
 from dpbench.measure.options import Options
 from dpbench.measure.quality import warnings
-from dpbench.measure.statistics import summarise
+from dpbench.measure.statistics import Summary, summarise
 from dpbench.results.facts import RunFacts
 from dpbench.results.link import limit_s
 from dpbench.results.metric import rates
@@ -86,17 +86,16 @@ def outcome(case: Case, facts: RunFacts) -> dict[str, Any]:
         "limit_fraction": limit / summary.median if limit else None,
         "warmup": case.warmups,
         "iterations": summary.n,
-        "time_median_s": summary.median,
-        "time_ci_low_s": summary.ci_low,
-        "time_ci_high_s": summary.ci_high,
-        "time_min_s": summary.min,
-        "time_p25_s": summary.p25,
-        "time_p75_s": summary.p75,
-        "time_p95_s": summary.p95,
-        "time_max_s": summary.max,
+        **times(summary),
         "algbw_GB_per_s": rate.algbw,
         "busbw_GB_per_s": rate.busbw,
     }
+
+
+def times(summary: Summary | None) -> dict[str, Any]:
+    """Return the columns of times, empty if there are none."""
+    names = ("median", "ci_low", "ci_high", "min", "p25", "p75", "p95", "max")
+    return {f"time_{name}_s": getattr(summary, name, None) for name in names}
 
 
 def limit_of(case: Case, facts: RunFacts) -> float | None:

@@ -16,6 +16,7 @@ from dpbench.measure.case import Case, Ports, now, skipped
 from dpbench.measure.nodes import ranks_by_node
 from dpbench.measure.options import Options
 from dpbench.measure.payload import Payload, fill
+from dpbench.measure.phases import Phases, tell
 from dpbench.measure.plan import Plan
 from dpbench.measure.timing import late
 from dpbench.results.link import Link, Load
@@ -31,7 +32,7 @@ class Stage:
         self.world = world
         self.device = device
         self.options = options
-        self.engine = Engine(world, device, trusts_collectives)
+        self.engine = Engine(world, device, trusts_collectives, records=options.phases)
         self.payload = Payload(world.size, options.dtype, options.seed)
         self.itemsize = DTYPES[options.dtype].itemsize
         self.tables: dict[range, Any] = {}
@@ -121,3 +122,6 @@ class Stage:
         case.ports = Ports(sum(sent), busiest.index(max(busiest)), max(busiest), load)
         if self.world.rank not in roles.workers:
             case.holds = written(rounds)
+        if recorder := case.running.recorder:
+            told = self.world.gather(tell(rounds, self.itemsize, self.here))
+            case.phases = Phases(told, roles, self.nodes, recorder)

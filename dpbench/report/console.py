@@ -13,7 +13,7 @@ from dpbench.errors import PlatformError
 TAB = 10  #: columns between the tab stops of headers and footers
 WIDTH = 80  #: of what is not a terminal, unless COLUMNS says otherwise
 
-ASCII = str.maketrans({"±": "+-", "×": "x", "µ": "u", "…": "..."})
+ASCII = str.maketrans({"±": "+-", "×": "x", "µ": "u", "…": "...", "─": "-"})
 
 
 class Screen(Console):

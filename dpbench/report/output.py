@@ -7,11 +7,13 @@ from dpbench.measure.options import Options
 from dpbench.report.console import err, out
 from dpbench.report.footer import footer
 from dpbench.report.header import header
+from dpbench.report.phases import legend, phase_table
+from dpbench.report.ports import port_table
 from dpbench.report.progress import Steps, progress
 from dpbench.report.table import SizeTable
 from dpbench.results.csvfile import CsvFile, open_csv
 from dpbench.results.facts import RunFacts
-from dpbench.results.record import Row
+from dpbench.results.phases import Breakdown, all_rows
 
 
 class Report:
@@ -23,7 +25,7 @@ class Report:
         if options.csv:
             self.csv = open_csv(options.csv, force=options.force, append=options.append)
         self.screen, self.messages = out(options.csv), err()
-        self.rows: list[Row] = []
+        self.parts: list[Breakdown] = []
         self.held = ExitStack()
         self.progress = Steps()
 
@@ -44,13 +46,15 @@ class Report:
         with self.progress.aside():
             self.messages.print(f"dpbench: {text}")
 
-    def size(self, rows: Sequence[Row]) -> None:
-        """Keep the rows of a size in the CSV, then print their table."""
-        self.rows += rows
+    def size(self, parts: Sequence[Breakdown]) -> None:
+        """Keep the rows of a size in the CSV, then print their tables."""
+        self.parts += parts
         if self.csv:
-            self.csv.write(rows)
+            self.csv.write(all_rows(parts))
         with self.progress.aside():
-            self.screen.print(SizeTable(rows))
+            self.screen.print(SizeTable([each.row for each in parts]))
+            for line in (*phase_table(parts), *port_table(parts)):
+                self.screen.print(line)
 
     def end(self) -> None:
         """Print the footer."""
@@ -58,5 +62,5 @@ class Report:
         if self.csv:
             self.csv.close()
         if not self.quiet:
-            for line in footer(self.facts, self.rows):
+            for line in (*footer(self.facts, [each.row for each in self.parts]), *legend(self.parts)):
                 self.screen.print(line)

@@ -62,6 +62,11 @@ def added(rounds: Iterable[Round]) -> int:
     return sum(recv.hi - recv.lo for round_ in rounds for recv in round_.recvs if recv.op != "replace")
 
 
+def adding(rounds: Iterable[Round]) -> list[str]:
+    """Return the phases in which a rank adds to others, in order of appearance."""
+    return list(dict.fromkeys(each.phase for each in rounds if any(recv.op != "replace" for recv in each.recvs)))
+
+
 def written(rounds: Iterable[Round]) -> list[tuple[int, int]]:
     """Return the ranges of the output that a rank's rounds write: sorted, merged, not empty."""
     ranges: set[tuple[int, int]] = set()

@@ -51,6 +51,14 @@ def test_ranks_that_share_a_gpu_have_a_scope_of_their_own() -> None:
     assert [row["scope"] for row in rows(job)] == ["shared-gpu"]
 
 
+def test_phases_on_a_gpu_have_times_but_their_additions_which_are_only_begun_have_none() -> None:
+    job = dpbench(2, "--device", "cuda-staged", "-s", "ring", "--phases", "--csv", "-", aware=False)
+    found = {row["operation"]: row for row in rows(job)}
+    assert list(found) == ["allreduce", "reduce-scatter", "additions", "all-gather"]
+    assert [bool(row["time_median_s"]) for row in found.values()] == [True, True, False, True]
+    assert {row["wrong_elements"] for row in found.values()} == {"0"}
+
+
 def test_a_library_that_knows_no_gpu_is_refused_and_never_crashes() -> None:
     job = dpbench(2, "--device", "cuda", aware=False)
     assert job.returncode == 3
