@@ -70,10 +70,9 @@ def scheduled(name: str) -> "Scheduled":
 
 def roles_of(strategy: "Scheduled", ranks: int, servers: int | None, dedicated: bool) -> "Roles":
     """Return who works and who serves; raises UsageError if so many ranks cannot."""
-    from dpbench.measure.options import Options
     from dpbench.measure.plan import check_servers
 
-    check_servers(Options(command="", servers=servers, dedicated=dedicated), ranks)
+    check_servers(servers, dedicated, ranks)
     try:
         return strategy.roles(ranks, servers, dedicated)
     except Unsuitable as reason:

@@ -36,7 +36,7 @@ class Plan:
 
 def make_plan(options: Options, devices: Sequence[str], layout: Layout) -> list[list[Plan]]:
     """Return the cases, size by size. Raises UsageError where the options do not suit the number of ranks."""
-    check_servers(options, layout.ranks)
+    check_servers(options.servers, options.dedicated, layout.ranks)
     check_straggler(options, layout.ranks)
     return [
         [
@@ -48,14 +48,14 @@ def make_plan(options: Options, devices: Sequence[str], layout: Layout) -> list[
     ]
 
 
-def check_servers(options: Options, ranks: int) -> None:
+def check_servers(servers: int | None, dedicated: bool, ranks: int) -> None:
     """Raise UsageError if there cannot be so many servers."""
-    most = ranks - options.dedicated
+    most = ranks - dedicated
     if most < 1:
         raise UsageError("--dedicated-servers needs at least 2 ranks, one to serve and one to work; start more")
-    if (options.servers or 0) > most:
-        others = ", one less than the ranks because they do not work" if options.dedicated else " as there are ranks"
-        raise UsageError(f"--servers {options.servers} is too many: at most {most}{others}")
+    if (servers or 0) > most:
+        others = ", one less than the ranks because they do not work" if dedicated else " as there are ranks"
+        raise UsageError(f"--servers {servers} is too many: at most {most}{others}")
 
 
 def check_straggler(options: Options, ranks: int) -> None:

@@ -44,8 +44,8 @@ class Board:
         else:
             some = "a number: the gradient of that rank; " if len(workers) > 1 else ""
         yield f"cells\t{some}all: complete; -: nothing"
-        if any(len(route.sources) > 1 for lines in self.routes for route in lines):
-            yield "arrows\t1-3 -> 0: the ranks 1, 2 and 3 send to rank 0, each its own"
+        if together := next((route for lines in self.routes for route in lines if len(route.sources) > 1), None):
+            yield f"arrows\t{together.cells[0]}: each of these ranks sends its own"
 
     def lines(self) -> Iterator[Text]:
         """Yield the lines of all rounds."""

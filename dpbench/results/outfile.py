@@ -48,6 +48,8 @@ def explain(path: str, error: OSError, example: str) -> str:
 def save(data: bytes, path: str, option: str, example: str, *, force: bool = False) -> None:
     """Write a whole file at once; `-` is stdout. Raises PlatformError where that cannot be done."""
     if path == STDOUT:
+        if sys.stdout is None:  # the shell's >&-
+            raise PlatformError(f"{option} -: stdout is closed; name a file instead")
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
         return
