@@ -48,7 +48,8 @@ def interval(row: Row) -> str | None:
     low, high, median = row.time_ci_low_s, row.time_ci_high_s, row.time_median_s
     if low is None or high is None or not median:
         return None
-    return f"{(high - low) / 2 / median:.1%}"
+    half = (high - low) / 2 / median
+    return f"{half:.1%}" if half < 0.9995 else f"{half:.0%}"
 
 
 def busiest(row: Row) -> str | None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dpbench.errors import PlatformError
-from dpbench.report.columns import fastest
+from dpbench.report.columns import fastest, interval
 from dpbench.report.console import Screen, columns, out
 from dpbench.report.footer import footer
 from dpbench.report.header import header
@@ -249,6 +249,12 @@ def test_no_escape_codes_or_carriage_returns_where_nobody_watches() -> None:
         with step.aside():
             screen.print(SizeTable(ROWS))
     assert stream.text() == TABLE
+
+
+@pytest.mark.parametrize(("half", "shown"), [(0.585, "58.5%"), (0.9994, "99.9%"), (0.9996, "100%"), (12.3, "1230%")])
+def test_a_very_wide_interval_does_not_widen_the_table(half: float, shown: str) -> None:
+    wide = row("ring", 1e-3, time_ci_low_s=1e-3, time_ci_high_s=1e-3 * (1 + 2 * half))
+    assert interval(wide) == shown
 
 
 @pytest.mark.parametrize(("value", "width"), [("40", 40), ("", 80), ("wide", 80), ("0", 80), ("-5", 80)])
