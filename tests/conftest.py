@@ -1,6 +1,7 @@
 """Makes `tests/` importable, so that tests can say `from launcher import mpirun`, and keeps jobs from meeting.
 
-With pytest-xdist (`-n 2 --dist loadgroup`) what starts ranks, labs or a Slurm runs in turn, beside all the rest.
+With pytest-xdist (`-n 2 --dist loadgroup`) the tests of a folder that start ranks, labs or a Slurm run in turn, beside
+others.
 """
 
 from pathlib import Path
@@ -12,5 +13,5 @@ ALONE = {Path(__file__).parent / folder for folder in ("mpi", "cluster", "standi
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if ALONE.intersection(item.path.parents):
-            item.add_marker(pytest.mark.xdist_group("jobs"))
+        for folder in ALONE.intersection(item.path.parents):
+            item.add_marker(pytest.mark.xdist_group(folder.name))
