@@ -28,8 +28,8 @@ test-mpich: .venv-mpich/dev.installed ## run the MPI tests with MPICH instead of
 test-system: .venv/dev.installed .venv-mpich/dev.installed ## run the tests that need Slurm, gcc or root, with both MPIs
 	.venv/bin/python -m pip install --quiet libucx-cu13
 	.venv-mpich/bin/python -m pip install --quiet libucx-cu13
-	.venv/bin/python -m pytest $(BESIDE) $(SYSTEM) $(ARGS)
-	.venv-mpich/bin/python -m pytest $(BESIDE) $(SYSTEM) $(ARGS)
+	.venv/bin/python -m pytest $(SYSTEM) $(ARGS)
+	.venv-mpich/bin/python -m pytest $(SYSTEM) $(ARGS)
 
 perf: .venv/dev.installed .venv-mpich/dev.installed .venv-gloo/installed ## compare speeds with their targets, 30 quiet minutes, on Linux
 	failed=0; \

@@ -53,8 +53,9 @@ def campaign(labs: int, seed: int) -> list[str]:
     happened = []
     for index in range(labs):
         happened.append(one(choose.uniform(0, LONGEST_S) if index in killed else None, choose))
-        after = traces()
-        assert after == before, (happened[-1], after, before)
+        network, left = traces()
+        assert network == before[0], happened[-1]
+        assert not left - before[1], (happened[-1], left - before[1])
     return happened
 
 
