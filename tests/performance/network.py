@@ -36,12 +36,12 @@ class Lab(NamedTuple):
     rate: str
     size: str
 
-    def run(self, python: str, *words: str) -> subprocess.CompletedProcess[str]:
+    def run(self, python: str, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         """Run words in the lab, laid out by that Python's dpbench."""
         command = [python, "-m", "dpbench", "lab", "--nodes", str(self.nodes), "--rate", self.rate, "--", *words]
-        job = subprocess.run(command, capture_output=True, text=True, check=False)
+        job = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
         if job.returncode:
-            sys.exit(f"{' '.join(command)} ended with {job.returncode}\n{job.stderr}")
+            sys.exit(f"{self}: {' '.join(words)} ended with {job.returncode}\n{job.stderr}")
         return job
 
     def __str__(self) -> str:
@@ -102,12 +102,7 @@ def measured(lab: Lab, python: str, commands: Iterable[list[str]]) -> Results:
         "import json, subprocess, sys\n"
         "print(json.dumps([subprocess.run(c, check=True, stdout=-1, text=True).stdout for c in json.load(sys.stdin)]))"
     )
-    command = [python, "-m", "dpbench", "lab", "--nodes", str(lab.nodes), "--rate", lab.rate, "--"]
-    job = subprocess.run(
-        [*command, python, "-c", script], input=json.dumps(todo), capture_output=True, text=True, check=False
-    )
-    if job.returncode:
-        sys.exit(f"{lab} ended with {job.returncode}\n{job.stderr}")
+    job = lab.run(python, python, "-c", script, stdin=json.dumps(todo))
     results = Results(lab)
     for words, text in zip(todo, json.loads(job.stdout.splitlines()[-1]), strict=True):
         if "dpbench" not in words:
