@@ -8,6 +8,7 @@ from dpbench.cli.listing import list_strategies
 from dpbench.cli.run import run
 from dpbench.cli.show import show
 from dpbench.cli.speak import help_option, printing_option, say
+from dpbench.cli.step import step
 from dpbench.environment import launched
 
 
@@ -39,7 +40,7 @@ program = DefaultsToRun(
         help_option(),
         printing_option(["--version"], lambda _: f"dpbench {__version__}", "Show the version."),
     ],
-    commands={"run": run, "lab": lab, "list": list_strategies, "show": show},
+    commands={"run": run, "step": step, "lab": lab, "list": list_strategies, "show": show},
     add_help_option=False,
     options_metavar="",
     subcommand_metavar="[COMMAND] [OPTIONS]",

@@ -18,6 +18,9 @@ from dpbench.lab.layout import MOST, Layout
 TEXTS = ("-h", "--help", "--version")  # options that ask for no measurement
 
 
+MEASURE = ("run", "step")  # the commands that take all ranks
+
+
 class Count(values.Whole):
     """A number of nodes, or of ranks on one of them."""
 
@@ -51,8 +54,8 @@ def program(words: Sequence[str], ranks: int) -> list[str]:
 
     first, *rest = words or ["run"]
     me = [sys.executable, "-m", "dpbench"]
-    if first == "run":
-        return [*me, "run", "--ranks", str(ranks), *rest]
+    if first in MEASURE:
+        return [*me, first, "--ranks", str(ranks), *rest]
     if first in TEXTS or first in dpbench.commands:
         return [*me, first, *rest]
     if first.startswith("-"):

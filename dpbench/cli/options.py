@@ -1,5 +1,6 @@
 """The options of `dpbench run`, by topic. Their letters are those of nccl-tests."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -22,7 +23,9 @@ def flag(*names: str, about: str) -> click.Option:
     return click.Option(names, is_flag=True, help=about)
 
 
-TOPICS = {
+Topics = Mapping[str, Sequence[click.Option]]
+
+TOPICS: Topics = {
     "What is measured": [
         option(
             *("-s", "--strategy", "strategies"),

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpbench import environment
-from dpbench.cli.options import TOPICS
+from dpbench.cli.options import TOPICS, Topics
 from dpbench.cli.sweep import Sweep
 from dpbench.errors import UsageError
-from dpbench.measure.options import Options
+from dpbench.measure.options import Options, Training
 from dpbench.units import format_time
 
 if TYPE_CHECKING:
@@ -24,11 +24,16 @@ ONE_RANK = "one rank: nothing is sent. For more: dpbench run --ranks 4, or mpiru
 
 
 class TopicCommand(click.Command):
-    """A command whose help groups the options by topic."""
+    """A command that measures; its help groups the options by topic."""
+
+    def __init__(self, name: str, topics: Topics, about: str) -> None:
+        params: list[click.Parameter] = [option for options in topics.values() for option in options]
+        super().__init__(name, help=about, callback=measure, params=params, add_help_option=False)
+        self.topics = topics
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write one section per topic."""
-        for topic, options in TOPICS.items():
+        for topic, options in self.topics.items():
             with formatter.section(topic):
                 formatter.write_dl([record for option in options if (record := option.get_help_record(ctx))])
 
@@ -43,7 +48,7 @@ def measure(context: click.Context, /, ranks: int | None, **given: Any) -> int:
     if ranks:
         from dpbench.engine.library import become_ranks
 
-        program = [sys.executable, "-m", "dpbench", *without_ranks(typed)]
+        program = [sys.executable, "-m", "dpbench", *without_ranks(str(context.info_name), typed)]
         become_ranks(ranks, program, **{TYPED: options.command})
     if not environment.launched():
         options = replace(options, notes=(*options.notes, ONE_RANK))
@@ -61,11 +66,9 @@ def report_on(options: Options) -> "Report":
 
 run = TopicCommand(
     "run",
-    help="Measure the strategies and print a table for each size.\n\n"
+    TOPICS,
+    "Measure the strategies and print a table for each size.\n\n"
     "dpbench with options only means the same, and so does the bare name under mpirun or srun.",
-    callback=measure,
-    params=[option for options in TOPICS.values() for option in options],
-    add_help_option=False,
 )
 
 
@@ -79,6 +82,10 @@ def options_from(typed: Sequence[str], *, textbook: bool, slices: int | str | No
     if given["straggler"]:
         rank, late = given["straggler"]
         notes = (*notes, f"--straggler: rank {rank} is {format_time(late)} late to every exchange")
+    training = Training(given.pop("rate"), given.pop("compute")) if "rate" in given else None
+    if training:
+        given["phases"] = True
+        notes = (*notes, described(training))
     names = [name for names in given.pop("strategies") for name in names]
     return Options(
         command=os.environ.get(TYPED) or as_text(["dpbench", *typed]),
@@ -86,8 +93,15 @@ def options_from(typed: Sequence[str], *, textbook: bool, slices: int | str | No
         sizes=sizes,
         notes=notes,
         slices=1 if textbook else slices if isinstance(slices, int) else None,
+        training=training,
         **given,
     )
+
+
+def described(training: Training) -> str:
+    """Return what happens in a training step."""
+    computing = f"{format_time(training.compute)} of computing, " if training.compute else ""
+    return f"a training step: {computing}the exchange, then weights -= {training.rate:g} × sum of the gradients"
 
 
 def require_one_use_of_the_file(csv: str | None, force: bool, append: bool) -> None:
@@ -105,9 +119,9 @@ def as_text(typed: Sequence[str]) -> str:
     return shlex.join(typed).encode("utf-8", "backslashreplace").decode()
 
 
-def without_ranks(typed: Sequence[str]) -> list[str]:
-    """Return the arguments of `dpbench run` for each rank: as typed, without --ranks."""
-    rest, pending = ["run"], iter(typed[1:] if typed[0] == "run" else typed)
+def without_ranks(command: str, typed: Sequence[str]) -> list[str]:
+    """Return the arguments of `dpbench COMMAND` for each rank: as typed, without --ranks."""
+    rest, pending = [command], iter(typed[1:] if typed[0] == command else typed)
     for argument in pending:
         if argument == "--ranks":
             next(pending)

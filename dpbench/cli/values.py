@@ -112,6 +112,17 @@ class Above(Value):
         return number
 
 
+class Time(Value):
+    """A time, in seconds; 0 is none."""
+
+    def __init__(self) -> None:
+        super().__init__("TIME")
+
+    def parse(self, text: str) -> float:
+        """Return the seconds."""
+        return 0.0 if text.strip() == "0" else units.parse_time(text)
+
+
 class Strategies(Value):
     """Names of strategies with commas between them."""
 

@@ -20,6 +20,9 @@ class Queue(Protocol):
     def copier(self, source: Any, out: Any) -> Call:
         """Return a prebuilt call that sets `out = source`; one of them may be a mirror."""
 
+    def updater(self, weights: Any, gradient: Any, rate: float) -> Call:
+        """Return a prebuilt call that sets `weights -= rate * gradient`, rounded twice; the gradient is spent."""
+
     def wait(self) -> None:
         """Return when all operations are complete."""
 

@@ -10,6 +10,7 @@ from dpbench.devices.base import Call
 from dpbench.devices.hostdtype import numpy_dtype
 from dpbench.errors import Unsuitable
 
+BLOCK = 2**16  #: elements that an update takes at a time: they stay in cache between its two operations
 PAGE, HUGE_PAGE = 2**12, 2**21  #: arrays begin on a page; large ones on a huge page, which NumPy asks for
 
 
@@ -54,6 +55,12 @@ class NumpyDevice:
         """Return a call that sets `out = source`."""
         return partial(np.copyto, out, source)
 
+    def updater(self, weights: Any, gradient: Any, rate: float) -> Call:
+        """Return a call that sets `weights -= rate * gradient`, block by block."""
+        starts = range(0, len(weights), BLOCK)
+        blocks = [(weights[start : start + BLOCK], gradient[start : start + BLOCK]) for start in starts]
+        return partial(update, blocks, weights.dtype.type(rate))
+
     def wait(self) -> None:
         """Do nothing: nothing is ever pending."""
 
@@ -75,3 +82,10 @@ class NumpyDevice:
         """Return how many elements differ; a wrong result may hold any bits, signaling NaNs included."""
         with np.errstate(invalid="ignore"):
             return int(np.count_nonzero(array != expected))
+
+
+def update(blocks: list[tuple[Any, Any]], rate: Any) -> None:
+    """Set weights -= rate * gradient for each pair of them."""
+    for weights, gradient in blocks:
+        np.multiply(gradient, rate, gradient)
+        np.subtract(weights, gradient, weights)

@@ -37,6 +37,15 @@ class CudaQueue:
         with self.stream:
             cupy.add(left, right, out)
 
+    def updater(self, weights: Any, gradient: Any, rate: float) -> Call:
+        """Return a call that begins `weights -= rate * gradient`."""
+        return partial(self._update, weights, gradient, weights.dtype.type(rate))
+
+    def _update(self, weights: Any, gradient: Any, rate: Any) -> None:
+        with self.stream:  # two kernels: a fused one would round once, and differ from the host
+            cupy.multiply(gradient, rate, gradient)
+            cupy.subtract(weights, gradient, weights)
+
     def copier(self, source: Any, out: Any) -> Call:
         """Return a call that begins `out = source`, between device and pinned host memory too."""
         self._held += (source, out)

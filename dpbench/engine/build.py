@@ -20,6 +20,8 @@ from dpbench.schedule.partition import part
 from dpbench.schedule.round import Round
 from dpbench.strategies.base import Library, Roles, Scheduled, Strategy
 
+LIBRARY_PHASES = ("all-reduce", "update")
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -37,11 +39,18 @@ class Engine:
     """Builds exchanges for one rank, on communicators of their own."""
 
     def __init__(
-        self, world: World, device: Device, trusts_collectives: bool = True, records: bool = False
+        self,
+        world: World,
+        device: Device,
+        trusts_collectives: bool = True,
+        *,
+        records: bool = False,
+        trains: bool = False,
     ) -> None:
         self.rank = world.rank
         self.device = device
         self.records = records  #: whether exchanges tell when their phases begin and end
+        self.trains = trains  #: whether the sum updates weights: exchanges are training steps
         self.idle = world.idle
         self.wire = Wire(world.exchange_comm)
         self.calls = Calls(world.exchange_comm, device, trusts_collectives)
@@ -50,15 +59,29 @@ class Engine:
         """Return the exchange of this rank, compiled. Raises Unsuitable where it cannot be had."""
         # A library call in place needs it; the others get it too, so that all find the same data in cache.
         restore = at_once(self.device, buffers.input.array, buffers.output.array)
+        tells = self.records and (self.trains or isinstance(strategy, Scheduled))  # a call alone has no phases
+        recorder = Recorder(times_additions=self.device.queue().ready is None) if tells else None
         if isinstance(strategy, Library):
-            run = strategy.prepare(self.calls, buffers.output, shape.dtype)
-            return LibraryExchange(run, restore)
-        assert isinstance(strategy, Scheduled)
-        recorder = Recorder(times_additions=self.device.queue().ready is None) if self.records else None
-        rounds = partial(self.rounds, strategy, roles, shape)
-        exchange = self.compiled(rounds, shape, buffers, recorder)
+            exchange = self.library(strategy, shape, buffers, recorder)
+        else:
+            assert isinstance(strategy, Scheduled)
+            exchange = self.compiled(partial(self.rounds, strategy, roles, shape), shape, buffers, recorder)
+        exchange.recorder = recorder
         exchange.restore = partial(in_turn, restore, recorder.begin) if recorder else restore
         return exchange
+
+    def library(
+        self, strategy: Library, shape: Shape, buffers: Buffers, recorder: Recorder | None
+    ) -> Exchange:
+        """Return the exchange that is a library's call, in a training step with the update after it."""
+        call = strategy.prepare(self.calls, buffers.output, shape.dtype)
+        if buffers.weights is None:
+            return LibraryExchange(call)
+        queue = self.device.queue()
+        update = queue.updater(buffers.weights.array, buffers.output.array, buffers.weights.rate)
+        calls: tuple[Call, Call] = (call, partial(in_turn, update, queue.wait))
+        phases = dict(zip(LIBRARY_PHASES, calls, strict=True))
+        return LibraryExchange(recorder.calls(phases) if recorder else partial(in_turn, *calls))
 
     def compiled(
         self, slice_rounds: SliceRounds, shape: Shape, buffers: Buffers, recorder: Recorder | None = None
@@ -71,13 +94,12 @@ class Engine:
         except Unsuitable:
             self.wire.free(compiler.requests)
             raise
-        exchange = ScheduleExchange(lanes, self.wire, self.idle, compiler.requests)
-        exchange.recorder = recorder
-        return exchange
+        return ScheduleExchange(lanes, self.wire, self.idle, compiler.requests)
 
     def rounds(self, strategy: Scheduled, roles: Roles, shape: Shape, index: int) -> Iterator[Round]:
         """Return this rank's rounds for slice `index`."""
-        return strategy.rounds(self.rank, roles, *part(0, shape.count, shape.slices, index))
+        describe = strategy.step if self.trains else strategy.rounds
+        return describe(self.rank, roles, *part(0, shape.count, shape.slices, index))
 
     def nothing(self) -> Exchange:
         """Return an exchange of nothing: what the harness itself takes."""

@@ -85,7 +85,7 @@ class Compiler:
         sources = dict.fromkeys((send.buffer, (send.lo, send.hi)) for send in each.sends)
         before = [call for source in sources if (call := self.memory.lower(*source))]
         direct, fan_in, fan_in_bytes = self.receives(each)
-        local = [self.memory.combine("replace", "input", to, to) for to in each.local]
+        local = [self.memory.local(work) for work in each.local]
 
         chains = [*chained(fan_in, self.slots), *chained(direct, IN_FLIGHT), *chained(sends, IN_FLIGHT)]
         if max(map(len, chains), default=1) > 1 or (len(fan_in) > 1 and fan_in_bytes > SMALL_FAN_IN):
@@ -112,13 +112,13 @@ class Compiler:
                 nbytes += (where[1] - where[0]) * self.cut.itemsize
             else:
                 then = self.memory.combine("first", "output", where, where) if ops[where] == ["first"] else None
-                direct.append(self.transfer("recv", message, where, self.memory.raised("output", where, then)))
+                direct.append(self.transfer("recv", message, where, self.memory.raised(message.buffer, where, then)))
         return direct, fan_in, nbytes
 
     def messages(self, transfers: Sequence[Send | Recv]) -> list[Message]:
         """Return the messages of transfers; the first pieces of all come first, so that peers take turns."""
         cut = [
-            Message(transfer.peer, piece, where, getattr(transfer, "buffer", "output"))
+            Message(transfer.peer, piece, where, transfer.buffer)
             for transfer in transfers
             for piece, where in enumerate(self.cut.pieces(transfer.lo, transfer.hi))
         ]

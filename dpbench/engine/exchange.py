@@ -46,13 +46,13 @@ class ScheduleExchange:
 
 
 class LibraryExchange:
-    """A library call that works in place: the input is restored before each run. It tells of no phases."""
+    """A library call that works in place: the input is restored before each run."""
 
+    restore: Callable[[], Any] | None = None
     recorder: Recorder | None = None
 
-    def __init__(self, run: Callable[[], None], restore: Callable[[], Any]) -> None:
+    def __init__(self, run: Callable[[], None]) -> None:
         self.run: Callable[[], None] = run
-        self.restore: Callable[[], Any] | None = restore
 
     def close(self) -> None:
         """Nothing is held."""

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from dpbench.devices.base import Call, Device
 from dpbench.engine.steps import in_turn
-from dpbench.schedule.round import Op
+from dpbench.schedule.round import Copy, Op, Update
 
 Range = tuple[int, int]
 
@@ -18,17 +18,31 @@ class Place(NamedTuple):
     mirror: Any
 
 
+class Weights(NamedTuple):
+    """The place of the weights, and the learning rate of their updates."""
+
+    array: Any
+    mirror: Any
+    rate: float
+
+
 class Buffers(NamedTuple):
     """What a schedule names. Lanes share mirrors, for their ranges never overlap."""
 
     input: Place
     output: Place
+    weights: Weights | None = None  #: of a training step
 
 
 def allocate(device: Device, count: int, dtype: str) -> Place:
     """Return a new array of `count` elements in its place. Raises Unsuitable if there is not so much memory."""
     array = device.empty(count, dtype)
     return Place(array, device.mirror(array))
+
+
+def pair_of(device: Device, count: int, dtype: str) -> tuple[Place, Place]:
+    """Return new places of `count` elements for input and output. Raises Unsuitable if there is not so much memory."""
+    return allocate(device, count, dtype), allocate(device, count, dtype)
 
 
 class Memory:
@@ -45,7 +59,9 @@ class Memory:
         self.itemsize = itemsize
         self.watched = watched  #: what becomes of an addition that is to be timed
         self.queue = device.queue()
-        self.places: dict[str, Place] = {**buffers._asdict(), "staging": staging}
+        self.weights = buffers.weights
+        places = {**buffers._asdict(), "staging": staging}
+        self.places: dict[str, Place | Weights] = {name: place for name, place in places.items() if place}
         self.addresses = {name: device.address(place.mirror) for name, place in self.places.items()}
 
     def extent(self, buffer: str, where: Range) -> tuple[int, int]:
@@ -71,6 +87,14 @@ class Memory:
         other = output if op == "add" else self.part("input", where)
         add = self.queue.adder(other, value, output)
         return add if self.watched is None else self.watched(add)
+
+    def local(self, work: Copy | Update) -> Call:
+        """Return the call that does local work."""
+        where = (work.lo, work.hi)
+        if isinstance(work, Copy):
+            return self.combine("replace", "input", where, where)
+        assert self.weights is not None
+        return self.queue.updater(self.part("weights", where), self.part("output", where), self.weights.rate)
 
     def part(self, buffer: str, where: Range) -> Any:
         """Return elements `where` of `buffer`."""

@@ -5,13 +5,13 @@ knows nothing of it. One reading ends a phase and begins another, and the sample
 and end the last: the phases of a single slice add up to the sample.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter_ns
 
 from dpbench.devices.base import Call
-from dpbench.engine.steps import Step
+from dpbench.engine.steps import Step, in_turn
 from dpbench.schedule.round import Round
 
 
@@ -74,6 +74,15 @@ class Recorder:
             self.run.ended[left] = now
         if entered is not None:
             self.run.begun.setdefault(entered, now)
+
+    def calls(self, phases: Mapping[str, Call]) -> Call:
+        """Return a call that makes those of the phases, one after the other, and reads the clock around them."""
+        last: str | None = None
+        calls: list[Call] = []
+        for name, call in phases.items():
+            calls += partial(self.turn, last, name), call
+            last = name
+        return partial(in_turn, *calls, partial(self.turn, last, None))
 
     def watched(self, addition: Call) -> Call:
         """Return the addition, timed where its call returns when it is complete."""

@@ -7,7 +7,7 @@ from time import perf_counter
 from dpbench.engine.world import World
 from dpbench.measure.case import Case
 from dpbench.measure.options import Options
-from dpbench.measure.plan import Plan
+from dpbench.measure.plan import Plan, most_runs
 from dpbench.measure.stage import Stage
 from dpbench.measure.stopping import WARMUPS, Decision, enough_warmups, next_block
 from dpbench.measure.timing import no_garbage_collection, timed
@@ -27,6 +27,7 @@ class Bench:
         self.stages = stages
         self.options = options
         self.say = say
+        self.most = most_runs(options)
         self.order = random.Random(options.seed)  # the same on every rank
 
     def floor(self) -> float:
@@ -75,7 +76,8 @@ class Bench:
             enough_warmups(case.warmups, perf_counter() - start, self.options.max_time, self.options.warmup)
         ):
             left = (WARMUPS if self.options.warmup is None else self.options.warmup) - case.warmups
-            block = min(max(1, case.warmups), left)
+            block = min(max(1, case.warmups), left, self.most)
+            case.result.spoil()
             timed(case.running, self.world.barrier, block)
             case.warmups += block
 
@@ -93,7 +95,8 @@ class Bench:
         """Return rank 0's decision."""
         if self.world.rank != 0:
             return None
-        return next_block(case.samples, case.elapsed, self.options.max_time, self.options.iters)
+        decision = next_block(case.samples, case.elapsed, self.options.max_time, self.options.iters)
+        return decision._replace(block=min(decision.block, self.most))
 
     def checked(self, case: Case, iterations: int) -> list[float]:
         """Return the maximum over ranks of each iteration, in seconds, once the last result was checked.
@@ -101,12 +104,12 @@ class Bench:
         The output is poisoned first, so it is the timed loop's result that is checked. A case with a wrong
         result is finished: its times would mean nothing.
         """
-        case.poison()
+        case.result.spoil()
         times = self.world.maxima(timed(case.running, self.world.barrier, iterations))
         if case.phases is not None:
             case.phases.add(self.world, iterations)
         if self.options.check:
-            case.wrong = self.world.sum(case.count_wrong())
+            case.wrong = self.world.sum(case.result.count_wrong(iterations))
             if case.wrong:
                 case.finish("wrong")
         return [time / 1e9 for time in times]

@@ -46,7 +46,7 @@ def phase(phases: Phases, name: str, row: Row) -> Phase:
     )
     return Phase(
         row=own,
-        within=not travels,
+        within=name == phases.additions,
         least_s=min(medians, default=None),
         most_s=max(medians, default=None),
         busiest=port(phases, name, found.busiest_rank, own.time_median_s),

@@ -6,7 +6,7 @@ from statistics import median
 from time import perf_counter
 
 from dpbench.engine.build import Engine, Shape
-from dpbench.engine.memory import Buffers, allocate
+from dpbench.engine.memory import Buffers, pair_of
 from dpbench.engine.world import World
 from dpbench.measure.nodes import disjoint, ranks_by_node, same_place, usual_rate
 from dpbench.measure.steady import LANES, LARGEST_PIECE, REPEATS, steady_rate
@@ -37,7 +37,7 @@ class Calibration:
         self.dtype = dtype
         self.itemsize = itemsize
         self.count = LANES * LARGEST_PIECE // itemsize
-        self.buffers = Buffers(*(allocate(engine.device, self.count, dtype) for _ in Buffers._fields))
+        self.buffers = Buffers(*pair_of(engine.device, self.count, dtype))
         self.nodes = ranks_by_node(world.leaders)
         self.firsts = [ranks[0] for ranks in self.nodes]
 

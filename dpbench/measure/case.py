@@ -2,16 +2,13 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from dpbench.devices.base import Device
 from dpbench.engine.exchange import Exchange
-from dpbench.measure.payload import count_wrong
+from dpbench.measure.expected import Expected
 from dpbench.measure.phases import Phases
 from dpbench.measure.plan import Plan
 from dpbench.results.link import Load
-
-Ranges = list[tuple[int, int]]
 
 
 class Ports(NamedTuple):
@@ -29,11 +26,8 @@ class Case:
 
     plan: Plan
     started_at: str
-    device: Device | None = None  #: None, as what follows, when it is skipped or over
-    exchange: Exchange | None = None
-    output: Any = None
-    expected: Any = None  #: the table of the sum
-    holds: Ranges = field(default_factory=list)  #: where the sum must stand in this rank's output
+    exchange: Exchange | None = None  #: None, as what follows, when it is skipped or over
+    expected: Expected | None = None
     ports: Ports | None = None  #: None for library calls, which do not tell
     phases: Phases | None = None  #: where they were asked for and the strategy has some
     samples: list[float] = field(default_factory=list)  #: seconds; maximum over ranks, per iteration
@@ -50,21 +44,17 @@ class Case:
         assert self.exchange is not None
         return self.exchange
 
-    def poison(self) -> None:
-        """Spoil the output, so that only a complete exchange makes it right."""
-        assert self.device is not None
-        self.device.poison(self.output)
-
-    def count_wrong(self) -> int:
-        """Return how many elements of this rank's output are not the sum's."""
-        assert self.device is not None
-        return count_wrong(self.device, self.output, self.expected, self.holds)
+    @property
+    def result(self) -> Expected:
+        """What must come of a case that is not over."""
+        assert self.expected is not None
+        return self.expected
 
     def release(self) -> None:
         """Give back requests and memory; the figures stay."""
         if self.exchange is not None:
             self.exchange.close()
-        self.device = self.exchange = self.output = self.expected = None
+        self.exchange = self.expected = None
 
     def finish(self, stop_reason: str | None = None) -> None:
         """Note that nothing more will be measured."""

@@ -4,6 +4,14 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
+class Training:
+    """What makes an exchange a training step."""
+
+    rate: float = 0.01  #: the learning rate of gradient descent
+    compute: float = 0.0  #: seconds that each worker computes before it exchanges
+
+
+@dataclass(frozen=True)
 class Options:
     """The options of a run. Sizes in bytes, times in seconds."""
 
@@ -25,6 +33,7 @@ class Options:
     window: int | None = None
     straggler: tuple[int, float] | None = None  #: a rank, and the seconds that it is late to every exchange
     server_buffer: int = 64 * 2**20
+    training: Training | None = None  #: None: gradients are exchanged and nothing is done with the sum
     phases: bool = False  #: also the time, bytes and rates of each phase
     csv: str | None = None  #: a path, or "-" for stdout
     force: bool = False

@@ -27,6 +27,7 @@ LARGEST = 2**16  #: the largest value, where the dtype would allow larger ones
 DISTINCT = 3  #: every dtype has room for values from 1 to at least this
 
 Integers = NDArray[np.uint64]
+Ranges = Iterable[tuple[int, int]]
 
 
 class Payload:
@@ -49,6 +50,11 @@ class Payload:
         table[self._places[worker % self.turns]] = self._values(worker)
         return table
 
+    def weights(self) -> NDArray[Any]:
+        """Return the table of the weights before the first step: integers from 1 to `largest`."""
+        place = np.arange(ROWS * WIDTH, dtype=np.uint64)
+        return (_below(self.largest, _hash(place + ~self._key)) + np.uint64(1)).astype(self.dtype)
+
     def total(self, workers: Iterable[int] | None = None) -> NDArray[Any]:
         """Return the table of the sum of the gradients of `workers`, by default all, row after row."""
         total = np.zeros(ROWS * WIDTH, np.uint64)
@@ -63,16 +69,17 @@ class Payload:
         return _below(self.largest, _hash(places + key)) + np.uint64(1)
 
 
-def fill(device: Device, array: Any, device_table: Any) -> None:
-    """Fill `array` with the gradient whose table, on the device, is `device_table`; complete on return."""
+def fill(device: Device, array: Any, device_table: Any, ranges: Ranges | None = None) -> None:
+    """Fill `array`, or `ranges` of it, with what `device_table`, on the device, describes; complete on return."""
     queue = device.queue()
-    for lo, hi in _blocks(0, len(array)):
-        queue.copier(_stretch(device, device_table, lo, hi), array[lo:hi])()
+    for start, stop in [(0, len(array))] if ranges is None else ranges:
+        for lo, hi in _blocks(start, stop):
+            queue.copier(_stretch(device, device_table, lo, hi), array[lo:hi])()
     queue.wait()
 
 
-def count_wrong(device: Device, array: Any, device_total: Any, ranges: Iterable[tuple[int, int]]) -> int:
-    """Return how many elements of `array`, within `ranges` of elements, are not the sum's."""
+def count_wrong(device: Device, array: Any, device_total: Any, ranges: Ranges) -> int:
+    """Return how many elements of `array`, within `ranges`, differ from what `device_total` describes."""
     return sum(
         device.count_different(array[lo:hi], _stretch(device, device_total, lo, hi))
         for start, stop in ranges

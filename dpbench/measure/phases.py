@@ -5,7 +5,7 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from dpbench.engine.recording import Recorder, Run
-from dpbench.schedule.count import Traffic, adding, outward, traffic
+from dpbench.schedule.count import Traffic, adding, outward, traffic, updating
 from dpbench.schedule.round import Round
 from dpbench.strategies.base import Roles
 
@@ -21,23 +21,35 @@ class Told(NamedTuple):
 
     counts: Counts
     adding: list[str]  #: the phases in which it adds
+    updating: list[str]  #: the phases in which it updates weights, and nothing travels
 
 
 class Phases:
     """The phases of one case on this rank."""
 
-    def __init__(self, told: Sequence[Told], roles: Roles, nodes: list[list[int]], recorder: Recorder) -> None:
+    def __init__(
+        self,
+        told: Sequence[Told],
+        roles: Roles,
+        nodes: list[list[int]],
+        recorder: Recorder,
+        before: Sequence[str] = (),
+    ) -> None:
+        """`before` are phases that come first and of whose bytes nothing is known."""
         self.roles = roles
         self.nodes = nodes
         self.recorder = recorder
         phases = list(dict.fromkeys(name for each in told for name in each.counts))
         nothing = (Traffic(), Traffic())
-        self.counts = {name: [each.counts.get(name, nothing) for each in told] for name in phases}
+        local = {name for each in told for name in each.updating}
+        self.counts = {name: [each.counts.get(name, nothing) for each in told] for name in phases if name not in local}
         # A server aggregates; where there is none everybody adds.
         self.additions = "aggregate" if roles.servers else "additions"
         adds = {name for each in told for name in each.adding}
         first = next((index for index, name in enumerate(phases) if name in adds), None)
-        self.names = phases if first is None else [*phases[: first + 1], self.additions, *phases[first + 1 :]]
+        if first is not None:
+            phases.insert(first + 1, self.additions)
+        self.names = [*before, *phases]
         self.timed = [name for name in self.names if recorder.times_additions or name != self.additions]
         self.forget()
 
@@ -75,4 +87,5 @@ class Phases:
 def tell(rounds: list[Round], itemsize: int, here: Container[int]) -> Told:
     """Return what a rank has to tell of its rounds; `here` are the ranks of its node."""
     everything, outside = traffic(rounds, itemsize), traffic(outward(rounds, here), itemsize)
-    return Told({name: (each, outside[name]) for name, each in everything.items()}, adding(rounds))
+    counts = {name: (each, outside[name]) for name, each in everything.items()}
+    return Told(counts, adding(rounds), updating(rounds))

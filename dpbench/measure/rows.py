@@ -43,6 +43,7 @@ def common(options: Options, facts: RunFacts) -> dict[str, Any]:
         "thread_level": facts.thread_level,
         "ranks": facts.ranks,
         "nodes": len(facts.hosts),
+        "operation": "step" if options.training else "allreduce",
         "dtype": facts.dtype,
         "slices_requested": str(options.slices or "auto"),
         "seed": facts.seed,

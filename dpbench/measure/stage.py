@@ -4,24 +4,27 @@ from typing import Any
 
 from dpbench.devices.base import Device
 from dpbench.dtypes import DTYPES
-from dpbench.engine.build import Engine, Shape
+from dpbench.engine.build import LIBRARY_PHASES, Engine, Shape
 from dpbench.engine.exchange import Exchange
 from dpbench.engine.hosts import available_memory
-from dpbench.engine.memory import Buffers, allocate
+from dpbench.engine.memory import Buffers, Weights, allocate, pair_of
+from dpbench.engine.recording import Recorder
 from dpbench.engine.world import World
 from dpbench.errors import Unsuitable
 from dpbench.measure.agree import all_or_none
 from dpbench.measure.calibrate import Calibration
 from dpbench.measure.case import Case, Ports, now, skipped
+from dpbench.measure.expected import Expected, Sums, Trained
 from dpbench.measure.nodes import ranks_by_node
 from dpbench.measure.options import Options
 from dpbench.measure.payload import Payload, fill
 from dpbench.measure.phases import Phases, tell
 from dpbench.measure.plan import Plan
-from dpbench.measure.timing import late
+from dpbench.measure.timing import COMPUTE, computing, late
 from dpbench.results.link import Link, Load
-from dpbench.schedule.count import added, outward, total, traffic, written
-from dpbench.strategies.base import Roles, Scheduled
+from dpbench.schedule.count import added, outward, total, traffic, updated, written
+from dpbench.schedule.round import Round
+from dpbench.strategies.base import Roles, Scheduled, Strategy
 from dpbench.strategies.registry import strategies
 
 
@@ -32,7 +35,9 @@ class Stage:
         self.world = world
         self.device = device
         self.options = options
-        self.engine = Engine(world, device, trusts_collectives, records=options.phases)
+        self.engine = Engine(
+            world, device, trusts_collectives, records=options.phases, trains=options.training is not None
+        )
         self.payload = Payload(world.size, options.dtype, options.seed)
         self.itemsize = DTYPES[options.dtype].itemsize
         self.tables: dict[range, Any] = {}
@@ -56,7 +61,7 @@ class Stage:
 
     def require_memory(self, nbytes: int) -> None:
         """Raise Unsuitable if the node's ranks together need more memory than it has: it would kill one of them."""
-        needed = len(self.here) * len(Buffers._fields) * nbytes
+        needed = len(self.here) * (2 if self.options.training is None else 3) * nbytes
         available = available_memory()
         if self.device.name == "cpu" and available is not None and needed > available:
             host = self.world.host(self.world.rank)
@@ -64,7 +69,11 @@ class Stage:
 
     def buffers(self, count: int) -> Buffers:
         """Return the buffers of `count` elements, the input filled. Raises Unsuitable if there is no memory."""
-        buffers = Buffers(*(allocate(self.device, count, self.options.dtype) for _ in Buffers._fields))
+        dtype, training = self.options.dtype, self.options.training
+        buffers = Buffers(*pair_of(self.device, count, dtype))
+        if training is not None:
+            weights = Weights(*allocate(self.device, count, dtype), training.rate)
+            buffers = buffers._replace(weights=weights)
         fill(self.device, buffers.input.array, self.device.from_host(self.payload.table(self.world.rank)))
         return buffers
 
@@ -80,15 +89,27 @@ class Stage:
             )
         except Unsuitable as reason:
             return skipped(plan, str(reason))
-        self.delay(exchange)
-        case = Case(plan, now(), self.device, exchange, buffers.output.array, self.expected(roles.workers))
-        case.holds = [(0, plan.count)]
-        if isinstance(strategy, Scheduled):
-            self.count(case, strategy, roles, shape)
+        self.delay(exchange, roles)
+        case = Case(plan, now(), exchange)
+        rounds = self.rounds(strategy, roles, shape)
+        case.expected = self.expected(rounds, roles, buffers)
+        if rounds is not None:
+            case.ports = self.ports(rounds)
+        if exchange.recorder is not None:
+            case.phases = self.phases(rounds or [], roles, exchange.recorder)
         return case
 
-    def delay(self, exchange: Exchange) -> None:
-        """Make the exchange late on the rank that is to be."""
+    def rounds(self, strategy: Strategy, roles: Roles, shape: Shape) -> list[Round] | None:
+        """Return the rounds of this rank, of all slices; None where there is no schedule."""
+        if not isinstance(strategy, Scheduled):
+            return None
+        return [each for j in range(shape.slices) for each in self.engine.rounds(strategy, roles, shape, j)]
+
+    def delay(self, exchange: Exchange, roles: Roles) -> None:
+        """Make workers compute before the exchange, and the rank that is to be late to it."""
+        training = self.options.training
+        if training is not None and training.compute and self.world.rank in roles.workers:
+            exchange.run = computing(exchange.run, training.compute, exchange.recorder)
         rank, seconds = self.options.straggler or (None, 0)
         if rank == self.world.rank:
             exchange.run = late(exchange.run, seconds)
@@ -104,24 +125,38 @@ class Stage:
             self.options.server_buffer,
         )
 
-    def expected(self, workers: range) -> Any:
+    def expected(self, rounds: list[Round] | None, roles: Roles, buffers: Buffers) -> Expected:
+        """Return what this rank must hold in the end: all of it on a worker, else what its rounds write."""
+        everything = [(0, len(buffers.output.array))]
+        works = rounds is None or self.world.rank in roles.workers
+        if buffers.weights is None:
+            ranges = everything if works else written(rounds or [])
+            return Sums(self.device, buffers.output.array, self.total(roles.workers), ranges)
+        ranges = everything if works else written(rounds or [], "weights")
+        own = everything if rounds is None else updated(rounds)
+        start, total = self.payload.weights(), self.payload.total(roles.workers)
+        weights, rate = buffers.weights.array, buffers.weights.rate
+        return Trained(self.device, weights, start, total, rate=rate, ranges=ranges, own=own)
+
+    def total(self, workers: range) -> Any:
         """Return the table of the sum over `workers`, on the device."""
         if workers not in self.tables:
             self.tables[workers] = self.device.from_host(self.payload.total(workers))
         return self.tables[workers]
 
-    def count(self, case: Case, strategy: Scheduled, roles: Roles, shape: Shape) -> None:
-        """Count what every rank sends and receives, and what this one holds in the end."""
-        rounds = [r for j in range(shape.slices) for r in self.engine.rounds(strategy, roles, shape, j)]
+    def ports(self, rounds: list[Round]) -> Ports:
+        """Return what all ranks send and receive, counted."""
         mine = total(traffic(rounds, self.itemsize))
         outside = total(traffic(outward(rounds, self.here), self.itemsize))
         counted = (mine.sent, mine.busiest, outside.sent, outside.received, added(rounds) * self.itemsize)
         sent, busiest, out, back, sums = zip(*self.world.gather(counted), strict=True)
         nodes = [max(sum(out[r] for r in ranks), sum(back[r] for r in ranks)) for ranks in self.nodes]
         load = Load(rank=max(*out, *back), node=max(nodes), added=max(sums))
-        case.ports = Ports(sum(sent), busiest.index(max(busiest)), max(busiest), load)
-        if self.world.rank not in roles.workers:
-            case.holds = written(rounds)
-        if recorder := case.running.recorder:
-            told = self.world.gather(tell(rounds, self.itemsize, self.here))
-            case.phases = Phases(told, roles, self.nodes, recorder)
+        return Ports(sum(sent), busiest.index(max(busiest)), max(busiest), load)
+
+    def phases(self, rounds: list[Round], roles: Roles, recorder: Recorder) -> Phases:
+        """Return the phases of all ranks, counted."""
+        told = self.world.gather(tell(rounds, self.itemsize, self.here))
+        computes = self.options.training is not None and self.options.training.compute > 0
+        before = [*([COMPUTE] if computes else []), *([] if rounds else LIBRARY_PHASES)]
+        return Phases(told, roles, self.nodes, recorder, before)

@@ -3,9 +3,14 @@
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from time import perf_counter_ns, sleep
 
 from dpbench.engine.exchange import Exchange
+from dpbench.engine.recording import Recorder
+from dpbench.engine.steps import in_turn
+
+COMPUTE = "compute"  #: the phase
 
 
 def timed(exchange: Exchange, barrier: Callable[[], None], iterations: int) -> list[int]:
@@ -37,6 +42,18 @@ def late(run: Callable[[], None], seconds: float) -> Callable[[], None]:
         run()
 
     return sleep_and_run
+
+
+def computing(run: Callable[[], None], seconds: float, recorder: Recorder | None) -> Callable[[], None]:
+    """Return a call that keeps the core busy for `seconds`, as a worker that computes its gradient, and then runs."""
+
+    def compute() -> None:
+        end = perf_counter_ns() + round(seconds * 1e9)
+        while perf_counter_ns() < end:
+            pass
+
+    computed = recorder.calls({COMPUTE: compute}) if recorder else compute
+    return partial(in_turn, computed, run)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from dpbench.report.header import count
 from dpbench.schedule.draw import Drawing
-from dpbench.schedule.play import ranks_of
+from dpbench.schedule.faults import ranks_of
 from dpbench.schedule.round import Op
 
 GAP = "  "  #: between columns

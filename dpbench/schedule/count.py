@@ -4,7 +4,7 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 
 from dpbench.schedule.partition import merged
-from dpbench.schedule.round import Round
+from dpbench.schedule.round import Copy, Round, Target, Update
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,21 @@ def adding(rounds: Iterable[Round]) -> list[str]:
     return list(dict.fromkeys(each.phase for each in rounds if any(recv.op != "replace" for recv in each.recvs)))
 
 
-def written(rounds: Iterable[Round]) -> list[tuple[int, int]]:
-    """Return the ranges of the output that a rank's rounds write: sorted, merged, not empty."""
-    ranges: set[tuple[int, int]] = set()
+def updating(rounds: Iterable[Round]) -> list[str]:
+    """Return the phases in which a rank updates weights, in order of appearance."""
+    return list(dict.fromkeys(each.phase for each in rounds if any(isinstance(one, Update) for one in each.local)))
+
+
+def updated(rounds: Iterable[Round]) -> list[tuple[int, int]]:
+    """Return the ranges of the weights that a rank's rounds update: sorted, merged, not empty."""
+    return merged((one.lo, one.hi) for each in rounds for one in each.local if isinstance(one, Update))
+
+
+def written(rounds: Iterable[Round], target: Target = "output") -> list[tuple[int, int]]:
+    """Return the ranges of `target` that a rank's rounds write: sorted, merged, not empty."""
+    work = Copy if target == "output" else Update
+    ranges = set[tuple[int, int]]()
     for round_ in rounds:
-        ranges.update((recv.lo, recv.hi) for recv in round_.recvs)
-        ranges.update(round_.local)
+        ranges.update((recv.lo, recv.hi) for recv in round_.recvs if recv.buffer == target)
+        ranges.update((one.lo, one.hi) for one in round_.local if isinstance(one, work))
     return merged(ranges)

@@ -111,7 +111,7 @@ def drawn(together: Together, play: Lockstep) -> DrawnRound:
     copies = tuple(Copied(lane.rank, chunks(*copy)) for lane, copy in together.copies)
     written = {(message.dest, chunk) for message in messages for chunk in message.chunks}
     written |= {(copy.rank, chunk) for copy in copies for chunk in copy.chunks}
-    changes = tuple(Change(rank, chunk, play.held[rank][chunk]) for rank, chunk in sorted(written))
+    changes = tuple(Change(rank, chunk, play.held["output"][rank][chunk]) for rank, chunk in sorted(written))
     return DrawnRound(tuple(together.phases), messages, copies, changes)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from dpbench.schedule.round import Copy, Recv, Round, Send
+from dpbench.schedule.round import Copy, Recv, Round, Send, Update
 
 Kind = Literal[
     "hazard",  #: ranges of one round collide, or leave the slice
@@ -47,17 +47,20 @@ def hazards(round_: Round, lo: int, hi: int) -> Iterator[tuple[int | None, str]]
 
     Yields the peer, None for local work, and what is wrong.
     """
-    works: list[Send | Recv | Copy] = [*round_.sends, *round_.recvs, *round_.local]
+    works: list[Send | Recv | Copy | Update] = [*round_.sends, *round_.recvs, *round_.local]
     for work in works:
         if not lo <= work.lo <= work.hi <= hi:
-            peer = None if isinstance(work, Copy) else work.peer
+            peer = work.peer if isinstance(work, Send | Recv) else None
             yield peer, f"{span(work)} is outside the slice [{lo}, {hi})"
+    for recv in round_.recvs:
+        if recv.buffer == "weights" and recv.op != "replace":
+            yield recv.peer, f"{recv.op} {span(recv)}: weights that are received replace the old ones"
     if not round_.recvs:
         return
     received = {recv[1:3]: recv for recv in round_.recvs}
-    for send in {send[2:]: send for send in round_.sends if send.buffer == "output"}.values():
+    for send in {send[1:]: send for send in round_.sends}.values():
         for recv in received.values():
-            if send.lo < recv.hi and recv.lo < send.hi:
+            if send.buffer == recv.buffer and send.lo < recv.hi and recv.lo < send.hi:
                 yield recv.peer, f"sends {span(send)} to rank {send.peer} while it receives {span(recv)}"
     for one, two in pairwise(sorted(received)):
         if two[0] < one[1]:
@@ -65,6 +68,11 @@ def hazards(round_: Round, lo: int, hi: int) -> Iterator[tuple[int | None, str]]
             yield second.peer, f"receives {span(second)} while it receives {span(first)}"
 
 
-def span(work: Send | Recv | Copy) -> str:
+def span(work: Send | Recv | Copy | Update) -> str:
     """Return the range of a transfer as text."""
     return f"[{work.lo}, {work.hi})"
+
+
+def ranks_of(mask: int) -> list[int]:
+    """Return the ranks in a bit mask."""
+    return [rank for rank in range(mask.bit_length()) if mask >> rank & 1]

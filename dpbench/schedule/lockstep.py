@@ -41,10 +41,11 @@ class Lockstep(Play):
             messages = [(message, self.arrive(message)) for message in moving]
             done = [lane for lane in self.lanes.values() if lane in self.active and not lane.missing]
             for lane in done:
-                self.copy(lane)
+                self.work(lane)
             if not messages and not done:
                 return
-            yield Together(messages, [(lane, copy) for lane in done for copy in lane.round.local])
+            local = [(lane, work) for lane in done for work in lane.round.local]
+            yield Together(messages, [(lane, work) for lane, work in local if isinstance(work, Copy)])
             for lane in done:
                 self.begin(lane)
 

@@ -4,8 +4,8 @@ import random
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 
-from dpbench.schedule.faults import Fault, Place, span
-from dpbench.schedule.round import Op, Recv, Round, Send
+from dpbench.schedule.faults import Fault, Place, ranks_of, span
+from dpbench.schedule.round import Buffer, Copy, Op, Recv, Round, Send, Target
 
 Programs = Sequence[Sequence[Sequence[Round]]]
 """`programs[rank][j]`: what a rank does for slice j, round by round."""
@@ -54,8 +54,9 @@ class Play:
     """All lanes of all ranks, the messages between them, and what every output holds.
 
     A cell is a range of elements that no transfer cuts, `[bounds[cell], bounds[cell + 1])`.
-    `held[rank][cell]` is the set of ranks, as a bit mask, whose gradients are summed there in the rank's
-    output; `writer[rank][cell]` is the slice, the round and the peer of its last change.
+    `held["output"][rank][cell]` is the set of ranks, as a bit mask, whose gradients are summed there in the rank's
+    output; of the weights it is those whose sum has changed them, none if they are old. `writer[rank][cell]` is
+    the slice, the round and the peer of the last change.
     """
 
     def __init__(
@@ -77,7 +78,8 @@ class Play:
         self.bounds = sorted(bounds_of(plan) | {0, count})
         self.cell = {bound: index for index, bound in enumerate(self.bounds)}
         self.own = [1 << rank if rank in workers else 0 for rank in range(len(plan))]
-        self.held = [[0] * len(self.bounds) for _ in plan]
+        targets: tuple[Target, Target] = ("output", "weights")
+        self.held = {target: [[0] * len(self.bounds) for _ in plan] for target in targets}
         nobody: tuple[int, int, int | None] = (0, 0, None)
         self.writer = [[nobody] * len(self.bounds) for _ in plan]
         # Posted and not yet matched, by (source, destination, tag).
@@ -100,7 +102,7 @@ class Play:
             for lane in (source, dest):
                 lane.missing -= 1
                 if not lane.missing:
-                    self.copy(lane)
+                    self.work(lane)
                     self.begin(lane)
 
     def begin(self, lane: Lane) -> None:
@@ -109,7 +111,7 @@ class Play:
             self.post(lane)
             if lane.missing:
                 return
-            self.copy(lane)
+            self.work(lane)
 
     def post(self, lane: Lane) -> None:
         """Post the transfers of the lane's round; the sends in any order."""
@@ -136,28 +138,41 @@ class Play:
     def deliver(self, message: Message) -> None:
         """Combine what arrives with what the receiver has."""
         source, send, dest, recv = message
-        if send[2:] != recv[1:3]:
+        if send[2:] != recv[1:3] or (send.buffer == "weights") != (recv.buffer == "weights"):
             text = f"expects {span(recv)} and gets {span(send)}, sent in {source.place}"
             self.faults.append(Fault("mismatch", dest.rank, dest.place, source.rank, text))
             return
         op = dest.ops[recv[1:3]].pop()
-        output, own, writer = self.held[dest.rank], self.own[dest.rank], self.writer[dest.rank]
+        own, writer = self.own[dest.rank], self.writer[dest.rank]
+        target = self.held[recv.buffer][dest.rank]
         for cell in range(self.cell[recv.lo], self.cell[recv.hi]):
-            value = self.held[source.rank][cell] if send.buffer == "output" else self.own[source.rank]
-            base = 0 if op == "replace" else own if op == "first" else output[cell]
+            value = self.value(source.rank, send.buffer, cell)
+            base = 0 if op == "replace" else own if op == "first" else target[cell]
             if not value or base & value or not (base or op == "replace"):
                 where = f"[{self.bounds[cell]}, {self.bounds[cell + 1]})"
                 text = f"{op} {where}: the sum of {ranks_of(base)} is joined by that of {ranks_of(value)}"
                 self.faults.append(Fault("sum", dest.rank, dest.place, source.rank, text))
-            output[cell] = base | value
+            target[cell] = base | value
             writer[cell] = (dest.slice, dest.index, source.rank)
 
-    def copy(self, lane: Lane) -> None:
+    def value(self, rank: int, buffer: Buffer, cell: int) -> int:
+        """Return what a rank has in a buffer."""
+        return self.own[rank] if buffer == "input" else self.held[buffer][rank][cell]
+
+    def work(self, lane: Lane) -> None:
         """Do the local work of the lane's round."""
-        for lo, hi in lane.round.local:
-            for cell in range(self.cell[lo], self.cell[hi]):
-                self.held[lane.rank][cell] = self.own[lane.rank]
-                self.writer[lane.rank][cell] = (lane.slice, lane.index, None)
+        rank = lane.rank
+        output, weights = self.held["output"][rank], self.held["weights"][rank]
+        for one in lane.round.local:
+            for cell in range(self.cell[one.lo], self.cell[one.hi]):
+                self.writer[rank][cell] = (lane.slice, lane.index, None)
+                if isinstance(one, Copy):
+                    output[cell] = self.own[rank]
+                    continue
+                if weights[cell] or not output[cell]:
+                    text = f"update {span(one)} by {ranks_of(output[cell])} after {ranks_of(weights[cell])}"
+                    self.faults.append(Fault("sum", rank, lane.place, None, text))
+                weights[cell] = output[cell]
 
     def stalls(self) -> list[Fault]:
         """Return why the play did not end: transfers without a partner, else all that wait for others."""
@@ -181,9 +196,4 @@ def bounds_of(plan: Programs) -> set[int]:
     rounds = [round_ for slices in plan for rounds in slices for round_ in rounds]
     sent = {bound for round_ in rounds for send in round_.sends for bound in send[2:]}
     received = {bound for round_ in rounds for recv in round_.recvs for bound in recv[1:3]}
-    return sent | received | {bound for round_ in rounds for copy in round_.local for bound in copy}
-
-
-def ranks_of(mask: int) -> list[int]:
-    """Return the ranks in a bit mask."""
-    return [rank for rank in range(mask.bit_length()) if mask >> rank & 1]
+    return sent | received | {bound for round_ in rounds for work in round_.local for bound in work}

@@ -1,7 +1,7 @@
 """The vocabulary of a schedule: a rank's rounds of sends, receives and local work.
 
 A range `[lo, hi)` counts elements of the whole gradient. Exchanges are out of place: `input` (the rank's own
-gradient) is only read, `output` receives the sum.
+gradient) is only read, `output` receives the sum. In a training step the sum then changes the `weights`.
 
 A round begins when the one before it is complete. All of its transfers are under way together; its local
 work follows them. An empty range is no transfer: `round_of` leaves it out, at both ends. Receives of one
@@ -13,9 +13,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-Buffer = Literal["input", "output"]
+Buffer = Literal["input", "output", "weights"]
+Target = Literal["output", "weights"]
 Op = Literal["replace", "add", "first"]
-"""What a receive makes of the output. replace: received; add: output + received; first: input + received."""
+"""What a receive makes of its target. replace: received; add: output + received; first: input + received."""
 
 
 class Send(NamedTuple):
@@ -28,16 +29,24 @@ class Send(NamedTuple):
 
 
 class Recv(NamedTuple):
-    """Elements `[lo, hi)` of the output come from rank `peer` and are combined by `op`."""
+    """Elements `[lo, hi)` of the output come from rank `peer` and are combined by `op`; weights are replaced."""
 
     peer: int
     lo: int
     hi: int
     op: Op
+    buffer: Target = "output"
 
 
 class Copy(NamedTuple):
     """Local work: output[lo:hi] = input[lo:hi]."""
+
+    lo: int
+    hi: int
+
+
+class Update(NamedTuple):
+    """Local work: weights[lo:hi] -= rate * output[lo:hi], a step of gradient descent; the output is spent."""
 
     lo: int
     hi: int
@@ -50,16 +59,16 @@ class Round:
     phase: str
     sends: tuple[Send, ...] = ()
     recvs: tuple[Recv, ...] = ()
-    local: tuple[Copy, ...] = ()
+    local: tuple[Copy | Update, ...] = ()
 
 
 def round_of(
-    phase: str, sends: Iterable[Send] = (), recvs: Iterable[Recv] = (), local: Iterable[Copy] = ()
+    phase: str, sends: Iterable[Send] = (), recvs: Iterable[Recv] = (), local: Iterable[Copy | Update] = ()
 ) -> Round:
     """Return a round from any iterables, so that a strategy can write comprehensions; drop empty ranges."""
     return Round(
         phase,
         tuple([send for send in sends if send.lo < send.hi]),
         tuple([recv for recv in recvs if recv.lo < recv.hi]),
-        tuple([copy for copy in local if copy.lo < copy.hi]),
+        tuple([work for work in local if work.lo < work.hi]),
     )

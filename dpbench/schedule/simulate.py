@@ -14,10 +14,10 @@ transfer cuts have the same value.
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from dpbench.schedule.faults import Fault, Place, hazards
+from dpbench.schedule.faults import Fault, Place, hazards, ranks_of
 from dpbench.schedule.partition import part, sliced
-from dpbench.schedule.play import Play, Programs, ranks_of
-from dpbench.schedule.round import Round
+from dpbench.schedule.play import Play, Programs
+from dpbench.schedule.round import Round, Target
 
 
 def programs(
@@ -28,21 +28,31 @@ def programs(
 
 
 def simulate(
-    plan: Programs, count: int, workers: range, *, lanes: int = 1, credits: int | None = None, seed: int = 1
+    plan: Programs,
+    count: int,
+    workers: range,
+    *,
+    lanes: int = 1,
+    credits: int | None = None,
+    seed: int = 1,
+    target: Target = "output",
 ) -> list[Fault]:
     """Play `plan` once and return its faults: none if all ranks end and all workers hold their sum.
 
-    Whatever another rank wrote into its output must be that sum too. `credits` bounds the receives that a
-    lane has posted at a time; they are posted in listed order. A `seed` gives always the same interleaving.
+    In a training step, whose `target` are the weights, these must be updated by that sum, once. Whatever another
+    rank wrote into its target must be right too. `credits` bounds the receives that a lane has posted at a time;
+    they are posted in listed order. A `seed` gives always the same interleaving.
     """
     play = Play(plan, count, workers, lanes=lanes, credits=credits, seed=seed)
     play.run()
-    return faults_of(play, plan, count, workers)
+    return faults_of(play, plan, count, workers, target)
 
 
-def faults_of(play: Play, plan: Programs, count: int, workers: range) -> list[Fault]:
+def faults_of(
+    play: Play, plan: Programs, count: int, workers: range, target: Target = "output"
+) -> list[Fault]:
     """Return the faults of `plan`, which has been played to its end."""
-    return [*round_faults(plan, count), *play.faults, *(play.stalls() or wrong_sums(play, count, workers))]
+    return [*round_faults(plan, count), *play.faults, *(play.stalls() or wrong_sums(play, count, workers, target))]
 
 
 def round_faults(plan: Programs, count: int) -> Iterable[Fault]:
@@ -55,11 +65,11 @@ def round_faults(plan: Programs, count: int) -> Iterable[Fault]:
                     yield Fault("hazard", rank, Place(j, index), peer, text)
 
 
-def wrong_sums(play: Play, count: int, workers: range) -> list[Fault]:
+def wrong_sums(play: Play, count: int, workers: range, target: Target) -> list[Fault]:
     """Return the ranges that end as something else than the sum, with their last change."""
     faults: list[Fault] = []
     everyone = sum(1 << worker for worker in workers)
-    for rank, held in enumerate(play.held):
+    for rank, held in enumerate(play.held[target]):
         for cell in range(play.cell[0], play.cell[count]):
             if held[cell] != everyone and (held[cell] or rank in workers):
                 where = f"[{play.bounds[cell]}, {play.bounds[cell + 1]})"

@@ -21,7 +21,7 @@ def ring_faults(plan: Programs, count: int) -> Iterator[Fault]:
     for rank, slices in enumerate(plan):
         left, right = (rank - 1) % ranks, (rank + 1) % ranks
         chunks = [part(*part(0, count, len(slices), j), ranks, right) for j in range(len(slices))]
-        cells = zip(half.held[rank], pairwise(half.bounds), strict=False)  # the last bound begins no cell
+        cells = zip(half.held["output"][rank], pairwise(half.bounds), strict=False)  # the last bound begins no cell
         complete = merged(extent for held, extent in cells if held == (1 << ranks) - 1)
         if complete != merged(chunks):
             text = f"holds complete {complete} instead of {merged(chunks)}"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-from dpbench.schedule.round import Round
+from dpbench.schedule.round import Round, Update, round_of
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,11 @@ class Scheduled(Strategy):
     @abstractmethod
     def rounds(self, rank: int, roles: Roles, lo: int, hi: int) -> Iterator[Round]:
         """Yield the rounds of `rank` for elements `[lo, hi)`: the whole gradient, or one slice of it."""
+
+    def step(self, rank: int, roles: Roles, lo: int, hi: int) -> Iterator[Round]:
+        """Yield the rounds of a training step: the gradients are summed, then each worker updates its weights."""
+        yield from self.rounds(rank, roles, lo, hi)
+        yield round_of("update", local=[Update(lo, hi)] if rank in roles.workers else [])
 
     @abstractmethod
     def pieces(self, roles: Roles) -> int:

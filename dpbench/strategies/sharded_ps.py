@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from dpbench.errors import Unsuitable
 from dpbench.schedule.partition import part
-from dpbench.schedule.round import Copy, Op, Recv, Round, Send, round_of
+from dpbench.schedule.round import Copy, Op, Recv, Round, Send, Target, Update, round_of
 from dpbench.strategies.base import Roles, Scheduled
 
 
@@ -34,6 +34,14 @@ class ShardedPS(Scheduled):
 
     def rounds(self, rank: int, roles: Roles, lo: int, hi: int) -> Iterator[Round]:
         """Push: gradients fan in to the servers, each adds them as they arrive. Pull: the sums fan out."""
+        return self.pushed_and_pulled(rank, roles, lo, hi, "output")
+
+    def step(self, rank: int, roles: Roles, lo: int, hi: int) -> Iterator[Round]:
+        """Push; each server updates its shard of the weights; pull: the new weights fan out."""
+        return self.pushed_and_pulled(rank, roles, lo, hi, "weights")
+
+    def pushed_and_pulled(self, rank: int, roles: Roles, lo: int, hi: int, result: Target) -> Iterator[Round]:
+        """Yield the rounds after which every worker has the servers' `result`."""
         shards = {server: part(lo, hi, len(roles.servers), server) for server in roles.servers}
         # Rank r starts with peer r+1 and is served by r-1 first: no two ranks start at the same port.
         servers = after(rank, roles.servers, roles.ranks) if rank in roles.workers else []
@@ -47,10 +55,12 @@ class ShardedPS(Scheduled):
             recvs=[Recv(worker, *own, "add" if index else first) for index, worker in enumerate(workers)],
             local=[Copy(*own)] if alone else [],
         )
+        if result == "weights":
+            yield round_of("update", local=[Update(*own)])
         yield round_of(
             "pull",
-            sends=[Send(worker, "output", *own) for worker in reversed(workers)],
-            recvs=[Recv(server, *shards[server], "replace") for server in reversed(servers)],
+            sends=[Send(worker, result, *own) for worker in reversed(workers)],
+            recvs=[Recv(server, *shards[server], "replace", result) for server in reversed(servers)],
         )
 
 

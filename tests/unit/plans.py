@@ -14,5 +14,12 @@ def plan_of(name: str, roles: Roles, count: int, slices: int = 1) -> Plan:
     return programs(lambda rank, lo, hi: strategy.rounds(rank, roles, lo, hi), roles.ranks, count, slices)
 
 
+def step_of(name: str, roles: Roles, count: int, slices: int = 1) -> Plan:
+    """A training step."""
+    strategy = strategies()[name]
+    assert isinstance(strategy, Scheduled)
+    return programs(lambda rank, lo, hi: strategy.step(rank, roles, lo, hi), roles.ranks, count, slices)
+
+
 def ring(ranks: int, count: int = 1000, slices: int = 1) -> Plan:
     return plan_of("ring", Roles(ranks, range(ranks)), count, slices)

@@ -17,7 +17,7 @@ from hypothesis import strategies as drawn
 from dpbench.devices.cpu import NumpyDevice
 from dpbench.engine import survey
 from dpbench.engine.compile import Compiler
-from dpbench.engine.memory import Buffers, Place
+from dpbench.engine.memory import Buffers, Place, Weights
 from dpbench.engine.slicing import slicing
 from dpbench.engine.steps import Step, run_lane
 from dpbench.engine.survey import IN_FLIGHT, SMALLEST_STAGING, Cut
@@ -63,9 +63,12 @@ class Case(NamedTuple):
     cut: Cut
     count: int
     slices: int = 1
+    trains: bool = False
 
     def rounds(self, rank: int, index: int) -> Iterator[Round]:
-        return scheduled(self.name).rounds(rank, self.roles, *part(0, self.count, self.slices, index))
+        strategy = scheduled(self.name)
+        describe = strategy.step if self.trains else strategy.rounds
+        return describe(rank, self.roles, *part(0, self.count, self.slices, index))
 
 
 class Compiled:
@@ -178,11 +181,26 @@ class Job:
                 case,
                 rank,
                 FakeWire(rank, self.network, persistent),
-                Buffers(in_place((rank + 1) * self.place), in_place(device.empty(case.count, "int64"))),
+                self.buffers(rank, device),
                 device,
             )
             for rank in range(case.roles.ranks)
         ]
+
+    def buffers(self, rank: int, device: NumpyDevice) -> Buffers:
+        weights = 7 * self.place
+        gradient, output = (rank + 1) * self.place, device.empty(len(self.place), "int64")
+        return Buffers(in_place(gradient), in_place(output), Weights(weights, weights, rate=2))
+
+    def train(self, steps: int) -> None:
+        """Make training steps and compare every worker's weights with what they must be."""
+        for _ in range(steps):
+            self.network.run([lane for rank in self.ranks for lane in rank.start()])
+        right = (7 - steps * 2 * sum(worker + 1 for worker in self.workers)) * self.place
+        for worker in self.workers:
+            weights = self.ranks[worker].buffers.weights
+            assert weights is not None
+            assert weights.array.tolist() == right.tolist()
 
     def exchange(self) -> None:
         """Exchange and compare every worker's output with the sum."""
@@ -195,7 +213,7 @@ class Job:
 
 
 @drawn.composite
-def jobs(draw: Callable[..., Any]) -> Job:
+def jobs(draw: Callable[..., Any], trains: bool = False) -> Job:
     name = draw(drawn.sampled_from(SCHEDULED))
     ranks = draw(drawn.integers(1, 7))
     dedicated = ranks > 1 and draw(drawn.booleans())
@@ -205,7 +223,7 @@ def jobs(draw: Callable[..., Any]) -> Job:
     cut = Cut(8, draw(drawn.integers(1, slices)), draw(drawn.sampled_from([1, 10 * KIB, MIB])))
     count = draw(drawn.integers(0, 8) | drawn.integers(0, 3000))
     persistent = draw(drawn.sampled_from([0, 16_384]))
-    return Job(Case(name, roles, cut, count, slices), persistent, seed=draw(drawn.integers(0, 2**32)))
+    return Job(Case(name, roles, cut, count, slices, trains), persistent, seed=draw(drawn.integers(0, 2**32)))
 
 
 @given(jobs())
@@ -213,6 +231,12 @@ def jobs(draw: Callable[..., Any]) -> Job:
 def test_every_worker_gets_the_sum_in_whatever_order_messages_arrive(job: Job) -> None:
     job.exchange()
     job.exchange()  # nothing is left over from the first
+
+
+@given(jobs(trains=True))
+@settings(max_examples=50, deadline=None)
+def test_every_workers_weights_are_updated_once_a_step(job: Job) -> None:
+    job.train(steps=3)
 
 
 @given(drawn.sampled_from(SCHEDULED), drawn.integers(0, 2**32), drawn.sampled_from([0, 16_384]))

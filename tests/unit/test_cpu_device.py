@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpbench.devices.base import Device
-from dpbench.devices.cpu import HUGE_PAGE, PAGE, NumpyDevice
+from dpbench.devices.cpu import BLOCK, HUGE_PAGE, PAGE, NumpyDevice
 from dpbench.devices.hostdtype import missing_for, numpy_dtype
 from dpbench.dtypes import DTYPES
 from dpbench.errors import Unsuitable
@@ -96,6 +96,19 @@ def test_a_prebuilt_copy_takes_what_the_source_holds_when_it_is_called(device, d
     source[3] = 77
     copy()
     assert out.tolist() == [0, 1, 2, 77, 4, 5, 6, 7, 8, 9]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+def test_an_update_is_two_rounded_operations_and_spends_the_gradient(device, dtype):
+    count = BLOCK + 100
+    values = np.arange(count) % 97
+    weights, gradient = (device.from_host((values + shift).astype(numpy_dtype(dtype))) for shift in (1, 5))
+    scaled = gradient * gradient.dtype.type(0.01)
+    expected = weights - scaled
+    device.updater(weights, gradient, 0.01)()
+    assert weights.dtype == expected.dtype == numpy_dtype(dtype)
+    assert np.array_equal(weights, expected)
+    assert np.array_equal(gradient, scaled)
 
 
 @every_dtype

@@ -1,10 +1,10 @@
 """Each kind of fault is found, with the round, the rank and the peer."""
 
 import pytest
-from plans import Plan, plan_of, ring
+from plans import Plan, plan_of, ring, step_of
 
 from dpbench.schedule.faults import Fault, Place
-from dpbench.schedule.round import Copy, Op, Recv, Round, Send, round_of
+from dpbench.schedule.round import Copy, Op, Recv, Round, Send, Update, round_of
 from dpbench.schedule.simulate import simulate
 from dpbench.schedule.textbook import ring_faults
 from dpbench.strategies.registry import strategies
@@ -214,3 +214,45 @@ def test_a_fault_reads_as_a_sentence() -> None:
     fault = Fault("mismatch", 3, Place(0, 1), 2, "expects [0, 4) and gets [4, 8)")
     assert str(fault) == "mismatch: rank 3, round 1 of slice 0, peer 2: expects [0, 4) and gets [4, 8)"
     assert str(Fault("hazard", 3, Place(0, 1), None, "so")) == "hazard: rank 3, round 1 of slice 0: so"
+
+
+def stepped(rank: int, *rounds: Round) -> list[Fault]:
+    """The faults of a step of ps on 3 ranks whose rank does `rounds` instead of its own."""
+    plan = step_of("ps", strategies()["ps"].roles(3), 90)
+    plan[rank] = [list(rounds)]
+    return simulate(plan, 90, range(3), target="weights")
+
+
+def test_a_step_without_its_update_sends_old_weights() -> None:
+    push, _, pull = step_of("ps", strategies()["ps"].roles(3), 90)[0][0]
+    faults = stepped(0, push, pull)
+    assert {where(fault)[:2] for fault in faults} >= {("sum", 1), ("sum", 2)}
+    assert {fault.rank for fault in faults if "ends without" in fault.text} == {0, 1, 2}
+
+
+def test_weights_that_are_updated_twice_are_found() -> None:
+    push, update, pull = step_of("ps", strategies()["ps"].roles(3), 90)[0][0]
+    assert [where(fault) for fault in stepped(0, push, update, update, pull)] == [("sum", 0, Place(0, 2), None)]
+
+
+def test_an_update_before_there_is_a_sum_is_found() -> None:
+    push, update, pull = step_of("ps", strategies()["ps"].roles(3), 90)[0][0]
+    assert ("sum", 0, Place(0, 0), None) in [where(fault) for fault in stepped(0, update, push, pull)]
+
+
+def test_a_sum_does_not_pass_for_weights_nor_weights_for_a_sum() -> None:
+    push, update, pull = step_of("ps", strategies()["ps"].roles(3), 90)[0][0]
+    sums = Round(pull.phase, tuple(send._replace(buffer="output") for send in pull.sends), pull.recvs)
+    assert {where(fault)[0] for fault in stepped(0, push, update, sums)} == {"mismatch", "sum"}
+
+
+def test_weights_are_never_added_up() -> None:
+    hazard = Round("pull", recvs=(Recv(1, 0, 9, "add", "weights"),))
+    faults = simulate([[[hazard]], [[Round("pull", sends=(Send(0, "weights", 0, 9),))]]], 9, range(2), target="weights")
+    assert "hazard" in {fault.kind for fault in faults}
+
+
+def test_an_update_outside_its_slice_is_a_hazard() -> None:
+    plan: Plan = [[[round_of("sum", local=[Copy(0, 9)]), round_of("update", local=[Update(0, 10)])]]]
+    faults = simulate(plan, 9, range(1), target="weights")
+    assert [where(fault) for fault in faults if fault.kind == "hazard"] == [("hazard", 0, Place(0, 1), None)]

@@ -223,7 +223,8 @@ def test_the_record_of_the_command_is_text_whatever_was_typed() -> None:
 
 @pytest.mark.parametrize("typed", ["--ranks 4 -b 8", "run -b 8 --ranks=4", "run --ranks 4 -b 8"])
 def test_ranks_get_the_options_without_their_number(typed: str) -> None:
-    assert without_ranks(typed.split()) == ["run", "-b", "8"]
+    assert without_ranks("run", typed.split()) == ["run", "-b", "8"]
+    assert without_ranks("step", ["step", "--ranks", "4", "--lr", "1"]) == ["step", "--lr", "1"]
 
 
 def test_a_fault_of_dpbench_is_shown_and_is_no_wrong_result(

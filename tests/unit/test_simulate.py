@@ -4,7 +4,7 @@ import gc
 from collections.abc import Iterator
 
 import pytest
-from plans import plan_of, ring
+from plans import plan_of, ring, step_of
 
 from dpbench.schedule.simulate import simulate
 from dpbench.schedule.textbook import ring_faults
@@ -45,6 +45,20 @@ def test_every_worker_ends_with_the_sum(ranks: int, name: str, servers: int | No
         for slices, lanes in LANES.items():
             plan = plan_of(name, roles, count, slices)
             faults = simulate(plan, count, roles.workers, lanes=lanes, seed=ranks + slices)
+            assert not faults, f"count {count}, slices {slices}: {faults[0]}"
+
+
+@pytest.mark.parametrize(
+    ("ranks", "name", "servers", "dedicated"), [(n, *form) for n in range(1, 10) for form in forms(n)]
+)
+def test_a_training_step_updates_every_workers_weights_once_by_the_sum(
+    ranks: int, name: str, servers: int | None, dedicated: bool
+) -> None:
+    roles = strategies()[name].roles(ranks, servers, dedicated)
+    for count in counts(ranks):
+        for slices, lanes in LANES.items():
+            plan = step_of(name, roles, count, slices)
+            faults = simulate(plan, count, roles.workers, lanes=lanes, seed=ranks + slices, target="weights")
             assert not faults, f"count {count}, slices {slices}: {faults[0]}"
 
 

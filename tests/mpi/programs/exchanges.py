@@ -19,7 +19,8 @@ from dpbench.devices.cpu import NumpyDevice
 from dpbench.devices.hostdtype import numpy_dtype
 from dpbench.engine import survey
 from dpbench.engine.build import Engine, Shape
-from dpbench.engine.memory import Buffers, Place, allocate
+from dpbench.engine.exchange import Exchange
+from dpbench.engine.memory import Buffers, Place, Weights, allocate
 from dpbench.engine.wire import Wire
 from dpbench.engine.world import World
 from dpbench.errors import Unsuitable
@@ -34,6 +35,7 @@ MODES: dict[str, dict[tuple[Any, str], int]] = {
     "small server buffer": {},
 }
 SMALL_BUFFER = 32 * 2**10
+RATE = 0.1  #: the learning rate: no type holds it exactly
 
 Variant = tuple[Strategy, Roles]
 
@@ -47,6 +49,7 @@ class Work:
     bytes: list[int] = field(default_factory=list)
     slicings: list[tuple[int, int]] = field(default_factory=lambda: [(1, 1), (5, 2)])
     modes: list[str] = field(default_factory=lambda: ["plain"])
+    steps: int = 0  #: training steps, instead of exchanges
 
 
 @dataclass
@@ -78,14 +81,15 @@ def variants(ranks: int) -> Iterator[Variant]:
 class Checker:
     """The exchanges of one dtype and count."""
 
-    def __init__(self, engine: Engine, ranks: int, found: Found, dtype: str, count: int) -> None:
+    def __init__(self, engine: Engine, ranks: int, found: Found, dtype: str, *, count: int, steps: int) -> None:
         self.engine, self.found = engine, found
-        self.dtype, self.count = dtype, count
+        self.dtype, self.count, self.steps = dtype, count, steps
         self.numpy = numpy_dtype(dtype)
         self.gradients = [gradient(worker, count).astype(self.numpy) for worker in range(ranks)]
         self.totals: dict[range, Any] = {}
         mine = engine.device.from_host(self.gradients[engine.rank])
-        self.buffers = Buffers(Place(mine, mine), allocate(engine.device, count, dtype))
+        weights = Weights(*allocate(engine.device, count, dtype), RATE) if steps else None
+        self.buffers = Buffers(Place(mine, mine), allocate(engine.device, count, dtype), weights)
 
     def check(self, strategy: Strategy, roles: Roles, slicing: tuple[int, int], mode: str) -> None:
         """Exchange twice, or a library call once, and compare."""
@@ -102,7 +106,9 @@ class Checker:
                 return
             if self.engine.wire.live > Wire.PERSISTENT:
                 self.found.wrong.append(f"{label}: {self.engine.wire.live} persistent requests")
-            for _ in range(1 if isinstance(strategy, Library) else 2):
+            if self.buffers.weights is not None:
+                self.train(exchange, roles, self.buffers.weights.array, label)
+            for _ in range(0 if self.steps else 1 if isinstance(strategy, Library) else 2):
                 self.engine.device.poison(self.buffers.output.array)
                 if exchange.restore:
                     exchange.restore()
@@ -122,6 +128,18 @@ class Checker:
                 wrong = np.flatnonzero(~(array == right))
                 self.found.wrong.append(f"{label}: rank {rank}: {len(wrong)} of {name}, first {wrong[0]}")
 
+    def train(self, exchange: Exchange, roles: Roles, weights: Any, label: str) -> None:
+        """Make the steps; a worker's weights must equal, in each bit, those of one process that makes them alone."""
+        alone = weights[:] = gradient(0, self.count).astype(self.numpy)
+        rate = self.numpy.type(RATE)
+        for _ in range(self.steps):
+            if exchange.restore:
+                exchange.restore()
+            exchange.run()
+            alone = alone - self.total(roles.workers) * rate
+        if self.engine.rank in roles.workers and weights.tobytes() != alone.tobytes():
+            self.found.wrong.append(f"{label}: rank {self.engine.rank}: {np.sum(weights != alone)} weights")
+
     def total(self, workers: range) -> Any:
         """Return the sum over `workers`: at most 5 * 30, which every dtype holds exactly."""
         if workers not in self.totals:
@@ -134,13 +152,13 @@ def main() -> None:
     """Check all that is asked for."""
     work = Work(**json.loads(sys.argv[1]))
     world = World()
-    engine, found = Engine(world, NumpyDevice()), Found()
+    engine, found = Engine(world, NumpyDevice(), trains=work.steps > 0), Found()
     for dtype in work.dtypes:
         counts = {*work.counts, *(nbytes // numpy_dtype(dtype).itemsize for nbytes in work.bytes)}
         for count in sorted(counts):
             if world.rank == 0:
                 print(f"{dtype} x {count}", file=sys.stderr, flush=True)  # the last line tells where it hangs
-            checker = Checker(engine, world.size, found, dtype, count)
+            checker = Checker(engine, world.size, found, dtype, count=count, steps=work.steps)
             for strategy, roles in variants(world.size):
                 for mode in work.modes:
                     for slicing in work.slicings:

@@ -32,7 +32,8 @@ def built(self: Engine, strategy: Any, roles: Any, shape: Any, buffers: Any) -> 
     """Build the exchange and have its runs recorded, and spoiled where the fault says so."""
     exchange = build(self, strategy, roles, shape, buffers)
     hit = strategy.name == STRATEGY and self.rank == roles.ranks - 1
-    exchange.run = partial(watched, exchange.run, strategy.name, buffers.output if hit else None)
+    result = buffers.weights or buffers.output
+    exchange.run = partial(watched, exchange.run, strategy.name, result if hit else None)
     return exchange
 
 

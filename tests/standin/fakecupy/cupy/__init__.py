@@ -14,7 +14,7 @@ from cupy.cuda.memory import MemoryPointer
 
 __version__ = "14.2.0"
 
-__all__ = ["add", "asarray", "count_nonzero", "cuda", "empty", "ndarray"]
+__all__ = ["add", "asarray", "count_nonzero", "cuda", "empty", "multiply", "ndarray", "subtract"]
 
 
 class ndarray:
@@ -84,6 +84,18 @@ def add(left: ndarray, right: ndarray, out: ndarray) -> ndarray:
     assert left.shape == right.shape == out.shape
     assert left.dtype == right.dtype == out.dtype
     return compute(np.add, (left, right), out)
+
+
+def multiply(left: ndarray, right: np.generic, out: ndarray) -> ndarray:
+    assert left.shape == out.shape
+    assert left.dtype == right.dtype == out.dtype
+    return compute(lambda values: values * right, (left,), out)
+
+
+def subtract(left: ndarray, right: ndarray, out: ndarray) -> ndarray:
+    assert left.shape == right.shape == out.shape
+    assert left.dtype == right.dtype == out.dtype
+    return compute(np.subtract, (left, right), out)
 
 
 def count_nonzero(array: ndarray) -> ndarray:
