@@ -11,6 +11,7 @@ import click
 
 from dpbench import environment
 from dpbench.cli.commands import program
+from dpbench.cli.speak import printable
 from dpbench.errors import DpbenchError, Exit
 
 INTERRUPTED = 128 + 2  #: as shells report SIGINT
@@ -80,7 +81,7 @@ def _failed(message: str, code: Exit) -> int:
     # Once MPI runs, rank 0 alone has a message, and MPI's end keeps the ranks together.
     with_mpi = "mpi4py.MPI" in sys.modules
     if message and (with_mpi or environment.speaks()):
-        click.echo(f"dpbench: {message}", err=True)
+        click.echo(f"dpbench: {printable(message)}", err=True)
     elif not with_mpi:
         time.sleep(HEAD_START_S)
     return int(code)

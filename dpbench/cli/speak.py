@@ -13,6 +13,13 @@ def say(text: str) -> None:
         click.echo(text)
 
 
+def printable(text: str) -> str:
+    """Return `text` with what no terminal shows as it is, control characters and bytes that are no text, escaped."""
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else letter.encode("unicode_escape").decode() for letter in text
+    )
+
+
 def printing_option(names: list[str], text: Callable[[click.Context], str], about: str) -> click.Option:
     """Return a flag that prints a text and ends the program, as --help does."""
 

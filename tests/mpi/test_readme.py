@@ -168,3 +168,9 @@ def test_codes_are_those_that_can_occur() -> None:
     told = {row[0].strip("`") for row in table("code", "meaning", "what to do")}
     assert told == set(re.findall(r"W\d\d", inspect.getsource(quality))) <= set(WARNINGS)
     assert {int(row[0]) for row in table("exit code", "meaning")} <= {*map(int, Exit)}
+
+
+@pytest.mark.parametrize("name", ["ps", "sharded-ps", "ring"])
+def test_the_drawings_are_those_that_show_prints(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", name]) == 0
+    assert capsys.readouterr().out in blocks("text")
