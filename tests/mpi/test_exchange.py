@@ -40,3 +40,13 @@ def test_requests_made_anew_split_messages_and_small_buffers_give_the_sum(ranks:
 
 def test_64_mib_give_the_sum() -> None:
     check(2, dtypes=["float32"], bytes=[64 * MIB], slicings=[(1, 1), (8, 2)])
+
+
+def test_ten_thousand_exchanges_leave_no_request_no_memory_and_no_wrong_element() -> None:
+    job = program(4, "soak", timeout=120)
+    assert job.returncode == 0, job.stderr
+    found = json.loads(job.stdout)
+    assert [wrong for _, wrong in found] == [0] * 100
+    assert {live for (_, live), _ in found} == {0}
+    resident = [memory for (memory, _), _ in found]
+    assert max(resident[50:]) - max(resident[20:50]) <= MIB  # the first rounds fill the library's pools
