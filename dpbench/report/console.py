@@ -88,7 +88,7 @@ class Screen(Console):
         if self.lost and not self._told:
             self._told = True
             if not isinstance(self.lost, BrokenPipeError):
-                name = getattr(self.file, "name", "the output").strip("<>")
+                name = str(getattr(self.file, "name", "the output")).strip("<>")
                 raise PlatformError(f"{name} cannot be written: {self.lost.strerror or self.lost}")
 
     def spell(self, text: str) -> str:

@@ -32,7 +32,7 @@ class Keeper:
         try:
             self._file.write(self._waiting)
         except DpbenchError as error:
-            if str(error) != str(self._error):
+            if str(error) != str(self._error or ""):  # a reader that left has no words
                 self._say(f"{error}; the run goes on")
             self._error = error
         else:

@@ -172,6 +172,10 @@ def test_a_place_that_is_not_writable_is_refused(tmp_path: Path, monkeypatch: py
     assert "Permission denied; name a file that you may write" in refusal(tmp_path / "out.csv")
 
 
+def test_a_folder_that_takes_no_files_is_refused() -> None:
+    assert "; name a file that you may write" in refusal(Path("/sys/dpbench.csv"))
+
+
 def test_an_existing_file_is_never_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "out.csv"
     path.write_text("precious")
