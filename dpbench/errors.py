@@ -11,6 +11,7 @@ class Exit(IntEnum):
     USAGE = 2  #: the command line asks for something that makes no sense
     ENVIRONMENT = 3  #: launcher, MPI, GPU, memory or output path cannot do what was asked
     FAILED = 4  #: a rank failed or stalled
+    READER_LEFT = 128 + 13  #: nobody reads the output any more, as shells report SIGPIPE
 
 
 class DpbenchError(Exception):
@@ -30,6 +31,15 @@ class PlatformError(DpbenchError):
     """The environment cannot do what was asked; the message names the fact and the remedy."""
 
     code = Exit.ENVIRONMENT
+
+
+class ReaderLeft(DpbenchError):
+    """Whoever read stdout has left, as `head` does: nobody is there to be told."""
+
+    code = Exit.READER_LEFT
+
+    def __init__(self) -> None:
+        super().__init__("")
 
 
 class Unsuitable(Exception):

@@ -12,6 +12,7 @@ import click
 from dpbench import environment
 from dpbench.cli.commands import program
 from dpbench.cli.speak import printable
+from dpbench.cli.streams import hold_closed
 from dpbench.errors import DpbenchError, Exit
 
 INTERRUPTED = 128 + 2  #: as shells report SIGINT
@@ -27,6 +28,7 @@ def main(args: Sequence[str] | None = None) -> int:
     A user's mistake becomes one message and an exit code here, whatever command made it. Whatever else
     arrives here is a fault of dpbench: its traceback is shown, and the code is that of a rank that failed.
     """
+    hold_closed()
     arguments = list(sys.argv[1:] if args is None else args)
     try:
         return _run(arguments)
@@ -58,7 +60,7 @@ def _mistake(error: click.ClickException | DpbenchError | OSError) -> int:
     if isinstance(error, DpbenchError):
         code = _failed(str(error), error.code)
         return code if error.agreed else _left(code)
-    with suppress(OSError, ValueError):  # else the interpreter's last flush would complain
+    with suppress(OSError, ValueError, AttributeError):  # else the interpreter's last flush would complain
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if isinstance(error, BrokenPipeError):
         return _left(CLOSED_PIPE)
@@ -70,8 +72,8 @@ def _left(code: int) -> int:
     if "mpi4py.MPI" in sys.modules:
         from dpbench.engine.mpi import MPI
 
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in filter(None, (sys.stdout, sys.stderr)):  # None where the shell has closed it
+            stream.flush()
         MPI.COMM_WORLD.Abort(int(code))
     return int(code)
 

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from dpbench import units
-from dpbench.cli import values
+from dpbench.cli import names, values
 from dpbench.cli.speak import help_option
 
 
@@ -29,21 +29,21 @@ TOPICS: Topics = {
     "What is measured": [
         option(
             *("-s", "--strategy", "strategies"),
-            type=values.Strategies("NAMES"),
+            type=names.Strategies("NAMES"),
             multiple=True,
             help="Comma list or repeated; see dpbench list.  [default: ps,sharded-ps,ring,mpi]",
         ),
-        option("-d", "--dtype", type=values.DTypeName("NAME"), default="float32", help="Element type."),
+        option("-d", "--dtype", type=names.DTypeName("NAME"), default="float32", help="Element type."),
         option(
             *("--device", "devices"),
-            type=values.DeviceNames("NAMES"),
+            type=names.DeviceNames("NAMES"),
             default="auto",
             help="Where gradients live: auto, or a comma list of cpu, cuda (also gpu: GPU memory handed to MPI), "
             "cuda-staged (through pinned host memory).",
         ),
         option(
             *("--gpu-aware", "gpu_aware"),
-            type=values.Word("auto", "yes", "no"),
+            type=names.Word("auto", "yes", "no"),
             default="auto",
             help="Whether the MPI library takes GPU memory; auto finds out.",
         ),

@@ -11,6 +11,7 @@ import click
 
 from dpbench import environment
 from dpbench.cli.options import TOPICS, Topics
+from dpbench.cli.streams import outlive_readers
 from dpbench.cli.sweep import Sweep
 from dpbench.errors import UsageError
 from dpbench.measure.options import Options, Training
@@ -48,6 +49,8 @@ def measure(context: click.Context, /, ranks: int | None, **given: Any) -> int:
     if ranks:
         from dpbench.engine.library import become_ranks
 
+        if options.csv not in (None, "-"):
+            outlive_readers()  # the file shall be complete
         program = [sys.executable, "-m", "dpbench", *without_ranks(str(context.info_name), typed)]
         become_ranks(ranks, program, **{TYPED: options.command})
     if not environment.launched():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpbench.cli import values
+from dpbench.cli import names, values
 from dpbench.cli.options import flag, option
 from dpbench.cli.speak import help_option
 from dpbench.environment import speaks
@@ -30,7 +30,7 @@ class StrategyName(values.Value):
         """Return the name; it must be known."""
         from dpbench.strategies.registry import strategies
 
-        return values.known(text, strategies(), "strategy")
+        return names.known(text, strategies(), "strategy")
 
 
 def start(name: str, *, ranks: int, servers: int | None, dedicated: bool, path: str | None, force: bool) -> int:

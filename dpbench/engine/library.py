@@ -106,6 +106,6 @@ def local_launcher() -> tuple[list[str], dict[str, str]]:
 def become_ranks(ranks: int, program: Sequence[str], **variables: str) -> NoReturn:
     """Replace this process by `ranks` ranks of `program` on this machine, with more environment variables."""
     command, environ = local_launcher()
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in filter(None, (sys.stdout, sys.stderr)):  # None where the shell has closed it
+        stream.flush()
     os.execvpe(command[0], [*command, "-n", str(ranks), *program], environ | variables)

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from dpbench.engine.world import World
 from dpbench.errors import PlatformError
 from dpbench.measure.agree import on_root
 from dpbench.results.facts import RunFacts
 from dpbench.results.phases import Breakdown
+
+if TYPE_CHECKING:
+    from dpbench.engine.world import World
 
 
 class Output(Protocol):
@@ -26,14 +28,20 @@ class Output(Protocol):
     def size(self, parts: Sequence[Breakdown]) -> None:
         """Take the rows of a size, with their phases if those were asked for: they are safe when it returns."""
 
+    def stop(self, reason: str, missing: Sequence[Breakdown] = ()) -> None:
+        """End it before all is measured: mark it incomplete; `missing` are the skipped rows of what is not measured.
+
+        Never raises, and may come at any time, before `begin` too.
+        """
+
     def end(self) -> None:
-        """Take notice that all is measured."""
+        """Take notice that all is measured. Raises a DpbenchError if some of it could not be kept."""
 
 
 class RootOutput:
     """Rank 0's output for all ranks to call: what goes wrong there stops everybody."""
 
-    def __init__(self, world: World, open_output: Callable[[], Output]) -> None:
+    def __init__(self, world: "World", open_output: Callable[[], Output]) -> None:
         self.world = world
         self.output: Output | None = None
 
@@ -50,6 +58,10 @@ class RootOutput:
         """Collective."""
         on_root(self.world, lambda: self.output.size(parts) if self.output else None)
 
+    def stop(self, reason: str, missing: Sequence[Breakdown] = ()) -> None:
+        """Collective: returns when the output is marked incomplete and closed."""
+        on_root(self.world, lambda: self.output.stop(reason, missing) if self.output else None)
+
     def end(self) -> None:
         """Collective."""
         on_root(self.world, lambda: self.output.end() if self.output else None)
@@ -57,7 +69,7 @@ class RootOutput:
     def step(self, label: str) -> None:
         """Not collective."""
         if self.output:
-            with suppress(PlatformError):  # nobody reads it: no reason to stop, least of all on one rank
+            with suppress(PlatformError):  # what cannot be shown is no reason to stop, least of all on one rank
                 self.output.step(label)
 
     def say(self, text: str) -> None:

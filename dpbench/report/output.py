@@ -1,8 +1,10 @@
 """Everything a run puts out: tables, CSV, progress and messages, from rank 0."""
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack, suppress
+from typing import Any
 
+from dpbench.errors import DpbenchError, PlatformError, ReaderLeft
 from dpbench.measure.options import Options
 from dpbench.report.console import err, out
 from dpbench.report.footer import footer
@@ -11,30 +13,36 @@ from dpbench.report.phases import legend, phase_table
 from dpbench.report.ports import port_table
 from dpbench.report.progress import Steps, progress
 from dpbench.report.table import SizeTable
-from dpbench.results.csvfile import CsvFile, open_csv
+from dpbench.results.csvfile import open_csv
 from dpbench.results.facts import RunFacts
+from dpbench.results.keeper import Keeper
 from dpbench.results.phases import Breakdown, all_rows
 
 
 class Report:
-    """The output of one run; opening it checks the CSV's path."""
+    """The output of one run; opening it checks the CSV's path.
+
+    What breaks on the way is told at once and does not end the run while anything else takes results.
+    """
 
     def __init__(self, options: Options) -> None:
         self.quiet = options.quiet
-        self.csv: CsvFile | None = None
-        if options.csv:
-            self.csv = open_csv(options.csv, force=options.force, append=options.append)
         self.screen, self.messages = out(options.csv), err()
-        self.parts: list[Breakdown] = []
-        self.held = ExitStack()
         self.progress = Steps()
+        self.held = ExitStack()
+        self.closed = False
+        self.facts: RunFacts | None = None
+        self.parts: list[Breakdown] = []
+        self.broken: DpbenchError | None = None  #: what became of the tables
+        file = open_csv(options.csv, force=options.force, append=options.append) if options.csv else None
+        self.kept = Keeper(file, self.say)
 
     def begin(self, facts: RunFacts, cases: int) -> None:
         """Print the header."""
         self.facts = facts
         if not self.quiet:
-            for line in header(facts):
-                self.screen.print(line)
+            self.show(header(facts))
+            self.require_reader()
         self.progress = self.held.enter_context(progress(self.messages, cases, self.quiet))
 
     def step(self, label: str) -> None:
@@ -43,24 +51,62 @@ class Report:
 
     def say(self, text: str) -> None:
         """Print a message."""
-        with self.progress.aside():
+        with self.progress.aside(), suppress(PlatformError):  # there is no other place to tell that
             self.messages.print(f"dpbench: {text}")
 
     def size(self, parts: Sequence[Breakdown]) -> None:
         """Keep the rows of a size in the CSV, then print their tables."""
         self.parts += parts
-        if self.csv:
-            self.csv.write(all_rows(parts))
+        self.kept.keep(all_rows(parts))
         with self.progress.aside():
-            self.screen.print(SizeTable([each.row for each in parts]))
-            for line in (*phase_table(parts), *port_table(parts)):
-                self.screen.print(line)
+            self.show((SizeTable([each.row for each in parts]), *phase_table(parts), *port_table(parts)))
+        self.require_reader()
+
+    def stop(self, reason: str, missing: Sequence[Breakdown] = ()) -> None:
+        """End it before all is measured: `missing` are the skipped rows of what is not. Never raises.
+
+        Rows and tables then say that they are incomplete. Also before `begin`, and where nothing can be written.
+        """
+        if self.closed:
+            return
+        self.kept.keep(all_rows(missing))
+        done, open_sizes = (len({each.row.bytes for each in parts}) for parts in (self.parts, missing))
+        text = f"incomplete: {reason}, {done} of {done + open_sizes} sizes measured"
+        with self.progress.aside():
+            self.show((text, ""))
+        if self.screen.lost:
+            self.say(text)
+        if text := str(self.close() or ""):
+            self.say(text)
 
     def end(self) -> None:
-        """Print the footer."""
+        """Print the footer. Raises the DpbenchError of what was lost on the way."""
+        if error := self.close():
+            raise error
+
+    def close(self) -> DpbenchError | None:
+        """Print the footer, close everything, return what was lost on the way."""
+        if self.closed:
+            return None
+        self.closed = True
         self.held.close()
-        if self.csv:
-            self.csv.close()
-        if not self.quiet:
-            for line in (*footer(self.facts, [each.row for each in self.parts]), *legend(self.parts)):
+        self.progress = Steps()
+        error = self.kept.close()
+        if not self.quiet and self.facts:
+            self.show((*footer(self.facts, [each.row for each in self.parts]), *legend(self.parts)))
+        return error or self.broken
+
+    def show(self, lines: Iterable[Any]) -> None:
+        """Print lines and tables on the screen, if there still is one."""
+        try:
+            for line in lines:
                 self.screen.print(line)
+        except PlatformError as error:
+            self.broken = error
+            if self.kept.takes_rows:
+                self.say(f"{error}; the run goes on, for its CSV")
+
+    def require_reader(self) -> None:
+        """Raise a DpbenchError if nobody takes results any more."""
+        if self.screen.lost and not self.kept.takes_rows:
+            raise self.broken or ReaderLeft()

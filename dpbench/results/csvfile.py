@@ -1,91 +1,114 @@
 """The CSV file: checked before anything is measured, then whole rows, size by size, safe on the disk."""
 
 import contextlib
-import csv
 import errno
-import fcntl
-import io
-import math
 import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import astuple
-from typing import IO, Any
+from typing import IO
 
-from dpbench.errors import PlatformError, UsageError
+from dpbench.errors import DpbenchError, PlatformError, ReaderLeft, UsageError
+from dpbench.results.csvtext import HEADER, encode, mended
 from dpbench.results.outfile import STDOUT, open_output
-from dpbench.results.record import COLUMNS, SCHEMA, Row
+from dpbench.results.patience import locked
+from dpbench.results.record import SCHEMA, Row
 
 
 class CsvFile:
     """An open CSV; made by `open_csv`."""
 
     def __init__(self, path: str, stream: IO[bytes]) -> None:
-        self._path = path
+        self.path = path
+        self.notes: list[str] = []  #: what the user should know about the file
+        self.broken: OSError | None = None  #: why nothing can follow: a pipe may have got half a row
         self._stream = stream
-        self._is_file = path != STDOUT and stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+        self._descriptor = stream.fileno()
+        self._is_file = path != STDOUT and stat.S_ISREG(os.fstat(self._descriptor).st_mode)
         self._started = False
 
     def write(self, rows: Iterable[Row]) -> None:
-        """Append the rows in one piece and leave them on the disk. Raises PlatformError if that fails."""
+        """Append the rows in one piece and leave them on the disk, or none of them.
+
+        Raises PlatformError if that fails, ReaderLeft if it was stdout and nobody reads it.
+        """
+        if self.broken:
+            raise self._failure(self.broken)
         data = encode(astuple(row) for row in rows)
         try:
-            with self._lock():
+            with self._alone():
                 self._put(self._due() + data)
-                if self._is_file:
-                    os.fsync(self._stream.fileno())
         except OSError as error:
-            why = error.strerror or error
-            raise PlatformError(f"--csv {self._path}: cannot be written: {why}") from error
+            self.broken = None if self._is_file else error
+            raise self._failure(error) from error
 
     def close(self) -> None:
-        """Close the file; stdout stays open."""
-        if self._path != STDOUT:
+        """Close the file; stdout stays open. Raises PlatformError where a file system complains only now."""
+        try:
             self._stream.close()
+        except OSError as error:
+            raise self._failure(error) from error
 
     def check_columns(self) -> None:
         """Raise PlatformError if the file holds anything but rows of these columns."""
-        head = os.pread(self._stream.fileno(), len(HEADER), 0) if self._is_file else b""
-        if head not in (b"", HEADER, HEADER[:-1]):
-            raise PlatformError(
-                f"--append: the columns of {self._path} are not those of schema {SCHEMA}; name another file, "
-                "or replace it with --force"
-            )
+        head = os.pread(self._descriptor, len(HEADER), 0) if self._is_file else b""
+        if head in (b"", HEADER, HEADER[:-1]):
+            return
+        newer = ", but of a later one with more of them" if head == HEADER[:-1] + b"," else ""
+        raise PlatformError(
+            f"--append: the columns of {self.path} are not those of schema {SCHEMA}{newer}; name another file, "
+            "or replace it with --force"
+        )
+
+    def _failure(self, error: OSError) -> DpbenchError:
+        if self.path == STDOUT and isinstance(error, BrokenPipeError):
+            return ReaderLeft()
+        return PlatformError(f"--csv {self.path}: cannot be written: {error.strerror or error}")
 
     def _due(self) -> bytes:
-        """Return what must precede the next row: the header, once, or the line end that a killed run owes."""
+        """Return what must precede the next row: the header, once, or the line end that an edited file lacks."""
         if not self._is_file:
-            due, self._started = b"" if self._started else HEADER, True
-            return due
-        descriptor = self._stream.fileno()
-        size = os.fstat(descriptor).st_size
-        if size == 0:
-            return HEADER
-        return b"" if os.pread(descriptor, 1, size - 1) == b"\n" else b"\n"
+            return b"" if self._started else HEADER
+        size = os.fstat(self._descriptor).st_size
+        if size and os.pread(self._descriptor, 1, size - 1) == b"\n":
+            return b""
+        keep, due = mended(os.pread(self._descriptor, size, 0))
+        if keep < size:
+            os.ftruncate(self._descriptor, keep)
+            self.notes.append(
+                f"{self.path} ended within a row, as a run that is killed while writing leaves it: "
+                f"{size - keep} bytes removed"
+            )
+        return due if keep else HEADER
 
     def _put(self, data: bytes) -> None:
-        while data:  # one call, unless a pipe or a full disk takes less
-            data = data[self._stream.write(data) :]
-        self._stream.flush()
+        begin = os.fstat(self._descriptor).st_size
+        written = 0
+        try:
+            while written < len(data):  # one call, unless a pipe or a full disk takes less
+                written += os.write(self._descriptor, data[written:])
+            if self._is_file:
+                os.fsync(self._descriptor)
+                if not os.fstat(self._descriptor).st_nlink:
+                    raise FileNotFoundError(errno.ENOENT, "the file was removed")
+        except OSError:
+            if self._is_file and os.fstat(self._descriptor).st_size == begin + written:  # nobody wrote after us
+                with contextlib.suppress(OSError):
+                    os.ftruncate(self._descriptor, begin)
+            raise
+        self._started = True
 
     @contextlib.contextmanager
-    def _lock(self) -> Iterator[None]:
-        """Keep other runs that append to the same file out."""
+    def _alone(self) -> Iterator[None]:
+        """Keep other runs that append to the same file out, where the file system can."""
         if not self._is_file:
             yield
             return
-        try:
-            fcntl.flock(self._stream, fcntl.LOCK_EX)
-        except OSError as error:
-            # Some parallel file systems are mounted without locks: appending in one call must then do.
-            if error.errno not in (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK, errno.EINVAL):
-                raise
-        try:
+        with locked(self._descriptor) as is_locked:
+            if not is_locked and not self.notes:
+                self.notes.append(f"{self.path} cannot be locked there: let no other run append to it now")
             yield
-        finally:
-            with contextlib.suppress(OSError):
-                fcntl.flock(self._stream, fcntl.LOCK_UN)
 
 
 def open_csv(path: str, force: bool = False, append: bool = False) -> CsvFile:
@@ -96,27 +119,25 @@ def open_csv(path: str, force: bool = False, append: bool = False) -> CsvFile:
     if force and append:
         raise UsageError("--force replaces the CSV file, --append continues it: give one of them")
     if path == STDOUT:
-        sys.stdout.flush()
-        file = CsvFile(path, sys.stdout.buffer)
+        file = CsvFile(path, unbuffered_stdout())
     else:
         file = CsvFile(path, open_output(path, "--csv", "dpbench.csv", force=force, append=append))
+    try:
         if append:
             file.check_columns()
-    file.write(())
+        file.write(())
+    except DpbenchError:
+        file.close()
+        if not append and path != STDOUT and os.path.isfile(path) and not os.path.getsize(path):
+            os.unlink(path)  # else the next try would find an existing file
+        raise
     return file
 
 
-def encode(rows: Iterable[Iterable[Any]]) -> bytes:
-    """Return the rows as UTF-8 lines. What is not measured or not defined is empty: never nan or inf."""
-    text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows([cell(value) for value in row] for row in rows)
-    # A file name in the command may hold bytes that are no text: escaped, not lost.
-    return text.getvalue().encode("utf-8", errors="backslashreplace")
-
-
-def cell(value: Any) -> Any:
-    """Return the value as csv should write it; a float keeps all its digits, whatever the locale."""
-    return "" if isinstance(value, float) and not math.isfinite(value) else value
-
-
-HEADER = encode([COLUMNS])
+def unbuffered_stdout() -> IO[bytes]:
+    """Return stdout without what Python would keep back, and write again at its end."""
+    if sys.stdout is None:  # the shell's >&-
+        raise PlatformError("--csv -: stdout is closed; name a file instead")
+    sys.stdout.flush()
+    os.set_blocking(sys.stdout.fileno(), True)  # a program before us may have left it otherwise
+    return open(sys.stdout.fileno(), "wb", buffering=0, closefd=False)

@@ -1,11 +1,13 @@
 """Files that people name: opened before there is anything to write, and never replaced unasked."""
 
+import errno
 import os
 import stat
 import sys
 from typing import IO
 
 from dpbench.errors import PlatformError
+from dpbench.results.patience import PATIENCE_S, patiently
 
 STDOUT = "-"
 
@@ -21,10 +23,9 @@ def open_output(
     try:
         mode = os.stat(path).st_mode if os.path.exists(path) else stat.S_IFREG
         if not stat.S_ISREG(mode):
-            flags = os.O_WRONLY
-        else:
-            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
-            flags |= os.O_TRUNC if force else 0 if append else os.O_EXCL
+            return open(open_device(path), "wb", buffering=0)
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
+        flags |= os.O_TRUNC if force else 0 if append else os.O_EXCL
         return open(os.open(path, flags, 0o666), "wb", buffering=0)
     except OSError as error:
         if isinstance(error, FileExistsError):
@@ -35,6 +36,13 @@ def open_output(
         raise PlatformError(f"{option} {path}: {reason}") from error
 
 
+def open_device(path: str) -> int:
+    """Return the descriptor of what is no file. A pipe is waited for until somebody reads it, but not for ever."""
+    descriptor = patiently(lambda: os.open(path, os.O_WRONLY | os.O_NONBLOCK), errno.ENXIO)
+    os.set_blocking(descriptor, True)
+    return descriptor
+
+
 def explain(path: str, error: OSError, example: str) -> str:
     """Return why `path` cannot be opened and what to do."""
     folder = os.path.dirname(path) or "."
@@ -42,6 +50,8 @@ def explain(path: str, error: OSError, example: str) -> str:
         return f"is a folder; name a file in it, as {os.path.join(path, example)}"
     if isinstance(error, FileNotFoundError) and not os.path.isdir(folder):
         return f"the folder {folder} does not exist; create it first, or name a file elsewhere"
+    if error.errno == errno.ENXIO:
+        return f"nobody has read this pipe for {PATIENCE_S:.0f} s; start its reader first"
     return f"{error.strerror}; name a file that you may write"
 
 

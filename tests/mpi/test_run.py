@@ -99,8 +99,12 @@ def test_the_csv_is_whole_on_stdout_while_the_table_is_on_stderr() -> None:
 
 
 def test_files_get_no_escapes_and_as_many_lines_however_many_iterations() -> None:
-    jobs = [dpbench(2, "--sizes", "8,64", "-n", n, "-w", "1") for n in ("3", "300")]
+    narrow = {"LC_ALL": "de_DE.UTF-8", "TERM": "dumb", "COLUMNS": "40"}
+    jobs = [dpbench(2, "--sizes", "8,64", "-n", n, "-w", "1", **narrow) for n in ("3", "300")]
     for job in jobs:
+        lines = [line for line in job.stdout.splitlines() if line.startswith("ring ")]
+        assert all(re.fullmatch(r"ring +1 × 1 +[\d.]+ [µm]s +(n/a|[\d.]+%)( +[\d.]+){2} +[\d.]+ S +0 +[\d.]+", line)
+                   for line in lines)  # fmt: skip
         assert job.returncode == 0
         assert not re.search("[\x1b\r]", job.stdout + job.stderr)
         assert job.stderr == ""
@@ -220,7 +224,11 @@ def test_a_wrong_sum_on_the_last_rank_voids_its_row_only(fault: str, recorded: C
 
 @pytest.mark.parametrize(
     ("path", "words"),
-    [("missing/rows.csv", "--csv .*missing/rows.csv"), (".", "--csv .*is a folder")],
+    [
+        ("missing/rows.csv", "--csv .*missing/rows.csv"),
+        (".", "--csv .*is a folder"),
+        ("/dev/full", "--csv /dev/full: cannot be written: No space left on device"),
+    ],
 )
 def test_a_csv_that_cannot_be_written_ends_the_run_before_it_begins(
     path: str, words: str, recorded: Callable[..., Recorded], tmp_path: Path

@@ -1,18 +1,23 @@
+import contextlib
 import csv
 import errno
 import fcntl
 import locale
 import os
+import resource
 import subprocess
 import sys
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dpbench.errors import Exit, PlatformError, UsageError
-from dpbench.results.csvfile import HEADER, open_csv
+from dpbench.errors import Exit, PlatformError, ReaderLeft, UsageError
+from dpbench.results import patience
+from dpbench.results.csvfile import open_csv
+from dpbench.results.csvtext import HEADER, encode, mended
 from dpbench.results.record import COLUMNS, Row
 
 OK = Row(
@@ -54,6 +59,7 @@ INVALID = replace(
     reason="wrong\non rank 3",
 )
 ROWS = [OK, SKIPPED, INVALID]
+LINE = encode([astuple(OK)])
 
 
 def save(path: Path, rows: list[Row], **options: bool) -> None:
@@ -105,8 +111,14 @@ def test_values_survive_a_round_trip_and_what_is_not_defined_is_empty(tmp_path: 
     assert (invalid["time_median_s"], invalid["wrong_elements"], invalid["reason"]) == (
         "",
         "17",
-        INVALID.reason,
+        r"wrong\non rank 3",
     )
+
+
+def test_a_row_is_one_line_whatever_is_in_it(tmp_path: Path) -> None:
+    save(tmp_path / "out.csv", [replace(OK, command="dpbench --csv 'a\r\nb\n.csv'"), *ROWS])
+    assert len((tmp_path / "out.csv").read_bytes().splitlines()) == 1 + 4
+    assert read(tmp_path / "out.csv")[0]["command"] == r"dpbench --csv 'a\r\nb\n.csv'"
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
@@ -160,6 +172,10 @@ def test_a_place_that_is_not_writable_is_refused(tmp_path: Path, monkeypatch: py
     assert "Permission denied; name a file that you may write" in refusal(tmp_path / "out.csv")
 
 
+def test_a_folder_that_takes_no_files_is_refused() -> None:
+    assert "; name a file that you may write" in refusal(Path("/sys/dpbench.csv"))
+
+
 def test_an_existing_file_is_never_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "out.csv"
     path.write_text("precious")
@@ -184,13 +200,42 @@ def test_append_continues_with_one_header(tmp_path: Path) -> None:
     assert len(read(path)) == 3
 
 
-def test_append_keeps_the_row_that_a_killed_run_left_unfinished_on_its_own_line(tmp_path: Path) -> None:
+def test_append_removes_a_row_that_was_cut_short_and_says_so(tmp_path: Path) -> None:
     path = tmp_path / "out.csv"
-    path.write_bytes(HEADER + b"1,r0,2026")
-    save(path, [OK], append=True)
-    unfinished, row = read(path)
-    assert (unfinished["run_id"], unfinished["started_at"]) == ("r0", "2026")
-    assert row["run_id"] == "r1"
+    path.write_bytes(HEADER + LINE + LINE[:100])
+    file = open_csv(str(path), append=True)
+    assert file.notes == [
+        f"{path} ended within a row, as a run that is killed while writing leaves it: 100 bytes removed"
+    ]
+    file.write([INVALID])
+    file.close()
+    assert [row["quality"] for row in read(path)] == ["ok", "invalid"]
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_wherever_a_file_is_cut_whole_rows_are_left(row: Row) -> None:
+    line = encode([astuple(row)])
+    for cut in range(len(line)):
+        keep, due = mended(HEADER + line + line[:cut])
+        if due:  # only the end of the last field can be missing
+            assert next(csv.reader([line[:cut].decode()]))[:-1] == next(csv.reader([line.decode()]))[:-1]
+            assert (keep, due) == (len(HEADER + line) + cut, b"\n")
+        else:
+            assert keep == len(HEADER + line)
+
+
+def test_append_gives_a_whole_row_its_line_end(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    path.write_bytes(HEADER + LINE[:-1])
+    save(path, [INVALID], append=True)
+    assert [row["quality"] for row in read(path)] == ["ok", "invalid"]
+
+
+def test_append_removes_the_zeros_that_a_power_cut_may_leave(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    path.write_bytes(HEADER + LINE + bytes(100))
+    save(path, [INVALID], append=True)
+    assert [row["quality"] for row in read(path)] == ["ok", "invalid"]
 
 
 def test_append_completes_a_header_without_its_line_end(tmp_path: Path) -> None:
@@ -198,6 +243,12 @@ def test_append_completes_a_header_without_its_line_end(tmp_path: Path) -> None:
     path.write_bytes(HEADER[:-1])
     save(path, [OK], append=True)
     assert path.read_bytes().startswith(HEADER + b"1,r1,")
+
+
+def test_append_to_a_file_of_a_later_version_says_that(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    path.write_bytes(HEADER[:-1] + b",energy_J\n" + LINE[:-1] + b",1\n")
+    assert "are not those of schema 1, but of a later one with more of them; name" in refusal(path, append=True)
 
 
 @pytest.mark.parametrize(
@@ -219,15 +270,120 @@ def test_a_full_disk_is_reported_before_measuring() -> None:
     assert "cannot be written: No space left on device" in refusal(Path("/dev/full"))
 
 
-def test_a_disk_that_fills_up_later_is_an_error_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_file_that_cannot_be_written_is_not_left_behind(tmp_path: Path) -> None:
+    with room(100), pytest.raises(PlatformError, match="cannot be written: File too large"):
+        open_csv(str(tmp_path / "out.csv"))
+    assert list(tmp_path.iterdir()) == []
+
+
+@contextlib.contextmanager
+def room(size: int) -> Iterator[None]:
+    """Let no file grow beyond so many bytes: the system takes a part of what is written, then refuses."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_disk_that_fills_up_later_leaves_no_part_of_a_row(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    file = open_csv(str(path))
+    file.write([OK])
+    with room(len(HEADER + LINE + LINE) + 50), pytest.raises(PlatformError, match="File too large"):
+        file.write([OK, SKIPPED])
+    assert path.read_bytes() == HEADER + LINE
+    file.write([INVALID])
+    file.close()
+    assert [row["quality"] for row in read(path)] == ["ok", "invalid"]
+
+
+@pytest.mark.parametrize("number", [errno.EDQUOT, errno.EIO, errno.ENOSPC])
+def test_what_a_file_system_refuses_only_at_the_end_is_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
     def refuse(descriptor: int) -> None:
-        raise OSError(errno.EDQUOT, "Disk quota exceeded")
+        raise OSError(number, os.strerror(number))
 
     file = open_csv(str(tmp_path / "out.csv"))
-    monkeypatch.setattr(os, "fsync", refuse)
-    with pytest.raises(PlatformError, match="Disk quota exceeded"):
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", refuse)
+        with pytest.raises(PlatformError, match=os.strerror(number)):
+            file.write([OK])
+    assert (tmp_path / "out.csv").read_bytes() == HEADER
+    file.close()
+
+
+def test_a_part_that_cannot_be_taken_back_is_removed_before_the_next_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    path = tmp_path / "out.csv"
+    file = open_csv(str(path))
+    with monkeypatch.context() as patch, room(len(HEADER) + 50):
+        patch.setattr(os, "ftruncate", refuse)
+        with pytest.raises(PlatformError, match="File too large"):
+            file.write([OK])
+    assert path.read_bytes() == HEADER + LINE[:50]
+    file.write([INVALID])
+    file.close()
+    assert [row["quality"] for row in read(path)] == ["invalid"]
+
+
+def test_rows_for_a_file_that_was_removed_are_not_lost_in_silence(tmp_path: Path) -> None:
+    file = open_csv(str(tmp_path / "out.csv"))
+    (tmp_path / "out.csv").unlink()
+    with pytest.raises(PlatformError, match="the file was removed"):
         file.write([OK])
     file.close()
+
+
+def test_nothing_follows_half_a_row_in_a_pipe() -> None:
+    reader, writer = os.pipe()
+    file = open_csv(f"/dev/fd/{writer}")
+    os.close(reader)
+    for _ in range(2):
+        with pytest.raises(PlatformError, match="Broken pipe"):
+            file.write([OK])
+    assert file.broken
+    file.close()
+    os.close(writer)
+
+
+def test_a_pipe_that_nobody_reads_is_not_waited_for_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "PATIENCE_S", 0.05)
+    os.mkfifo(tmp_path / "pipe")
+    assert "nobody has read this pipe" in refusal(tmp_path / "pipe")
+
+
+def test_a_lock_that_is_never_given_back_is_not_waited_for_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patience, "PATIENCE_S", 0.05)
+    path = tmp_path / "out.csv"
+    path.write_bytes(HEADER)
+    with open(path, "rb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        assert "another process has had it locked for" in refusal(path, append=True)
+
+
+def test_stdout_without_a_reader_is_not_the_environments_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "w") as stdout:
+        monkeypatch.setattr(sys, "stdout", stdout)
+        with pytest.raises(ReaderLeft) as caught:
+            open_csv("-")
+    assert caught.value.code == 141
+
+
+def test_a_closed_stdout_takes_no_csv(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(PlatformError, match="stdout is closed; name a file instead"):
+        open_csv("-")
 
 
 def test_devices_and_pipes_need_no_force(tmp_path: Path) -> None:
@@ -250,13 +406,19 @@ def test_a_dash_is_stdout_and_leaves_it_open(capfdbinary: pytest.CaptureFixture[
     assert [line[:5] for line in lines[1:]] == [b"1,r1,", b"1,r1,", b"still"]
 
 
-def test_a_file_system_without_locks_is_good_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("number", [errno.ENOSYS, errno.ENOLCK, errno.ENOTSUP])
+def test_a_file_system_without_locks_is_good_enough_and_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
     def refuse(*args: Any) -> None:
-        raise OSError(errno.ENOSYS, "Function not implemented")
+        raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(fcntl, "flock", refuse)
-    save(tmp_path / "out.csv", ROWS, append=True)
+    file = open_csv(str(tmp_path / "out.csv"), append=True)
+    file.write(ROWS)
+    file.close()
     assert len(read(tmp_path / "out.csv")) == 3
+    assert file.notes == [f"{tmp_path / 'out.csv'} cannot be locked there: let no other run append to it now"]
 
 
 WRITER = """

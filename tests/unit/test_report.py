@@ -2,6 +2,7 @@ import contextlib
 import io
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -327,6 +328,57 @@ def test_a_terminal_sees_colours_and_a_bar_that_steps_aside_for_tables(
     assert "\x1b[32m" in after
     assert "37.02 µs" in after
     assert "1/3" in after
+
+
+def test_no_color_is_obeyed_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", "1")
+    text = on_terminal(lambda screen: screen.print(SizeTable(ROWS)))
+    assert not re.search("\x1b\\[[0-9;]*3[0-7]m", text)
+    assert "37.02 µs" in text
+
+
+def test_force_color_is_obeyed_in_a_file_which_still_gets_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    stream = Stream()
+    screen = Screen(stream)
+    with progress(screen, 2) as step:
+        step("ring 4 KiB")
+        screen.print(SizeTable(ROWS))
+    assert "\x1b[32m" in stream.text()
+    assert re.sub("\x1b\\[[0-9;]*m", "", stream.text()) == TABLE
+
+
+@pytest.mark.parametrize("width", ["40", "1"])
+def test_a_narrow_terminal_loses_no_digit_of_a_table(monkeypatch: pytest.MonkeyPatch, width: str) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", width)
+
+    def act(screen: Screen) -> None:
+        with progress(screen, 2) as step:
+            step("ring 4 KiB")
+            with step.aside():
+                screen.print(SizeTable(ROWS))
+
+    text = re.sub("\x1b\\[[0-9;?]*[a-zA-Z]", "", on_terminal(act)).replace("\r", "")
+    assert TABLE in text
+
+
+def test_a_terminal_that_goes_away_ends_the_bar_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    reader, writer = pty.openpty()
+    with open(writer, "w", encoding="utf-8") as stream:
+        screen = Screen(stream)
+        with progress(screen, 2) as step:
+            os.close(reader)
+            for _ in range(2):
+                step("ring 4 KiB")
+                with step.aside(), contextlib.suppress(PlatformError):
+                    screen.print("to nobody")
+        assert screen.lost
 
 
 @pytest.mark.parametrize(("quiet", "term"), [(True, "xterm"), (False, "dumb")])
