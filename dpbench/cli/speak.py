@@ -15,9 +15,8 @@ def say(text: str) -> None:
 
 def printable(text: str) -> str:
     """Return `text` with what no terminal shows as it is, control characters and bytes that are no text, escaped."""
-    return "".join(
-        letter if letter.isprintable() or letter == "\n" else letter.encode("unicode_escape").decode() for letter in text
-    )
+    shown = (each if each.isprintable() or each == "\n" else each.encode("unicode_escape").decode() for each in text)
+    return "".join(shown)
 
 
 def printing_option(names: list[str], text: Callable[[click.Context], str], about: str) -> click.Option:

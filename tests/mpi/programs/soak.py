@@ -1,4 +1,4 @@
-"""10,000 exchanges: `soak.py`. Rank 0 prints, for every hundredth, the memory of the rank that grew most and its requests.
+"""10,000 exchanges: `soak.py`. Rank 0 prints the most memory and requests of any rank, and wrong elements, by the hundred.
 
 Each hundred is compiled anew, as a run does for each size and strategy, and checked.
 """
