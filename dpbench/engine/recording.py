@@ -23,6 +23,7 @@ class Run:
     ended: dict[str, int] = field(default_factory=dict)  #: the last time
     adding: int = 0
     start: int = 0  #: of the sample
+    ahead: str | None = None  #: a phase that lasts until the next one begins
 
     def span(self, phase: str) -> tuple[int, int]:
         """Return when a phase first began and last ended, since the start; twice 0 if this rank has no such phase."""
@@ -46,6 +47,8 @@ class Recorder:
     def close(self, start: int, end: int) -> None:
         """End the record: the first phase begins and the last one ends with the sample, whatever that way takes."""
         begun, ended, self.run.start = self.run.begun, self.run.ended, start
+        if self.run.ahead is not None:  # nothing followed
+            ended[self.run.ahead] = end
         if begun:
             begun[min(begun, key=begun.__getitem__)] = start
             ended[max(ended, key=ended.__getitem__)] = end
@@ -70,6 +73,8 @@ class Recorder:
     def turn(self, left: str | None, entered: str | None) -> None:
         """Note that a lane goes from one phase to another."""
         now = self.clock()
+        if left is None:
+            left, self.run.ahead = self.run.ahead, None
         if left is not None:
             self.run.ended[left] = now
         if entered is not None:
@@ -83,6 +88,16 @@ class Recorder:
             calls += partial(self.turn, last, name), call
             last = name
         return partial(in_turn, *calls, partial(self.turn, last, None))
+
+    def leading(self, phase: str, call: Call) -> Call:
+        """Return a call as a phase of its own, which ends when the exchange that follows begins its first."""
+        return partial(self.lead, phase, call)
+
+    def lead(self, phase: str, call: Call) -> None:
+        """Begin the phase and make its call."""
+        self.turn(None, phase)
+        self.run.ahead = phase
+        call()
 
     def watched(self, addition: Call) -> Call:
         """Return the addition, timed where its call returns when it is complete."""

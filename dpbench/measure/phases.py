@@ -21,7 +21,7 @@ class Told(NamedTuple):
 
     counts: Counts
     adding: list[str]  #: the phases in which it adds
-    updating: list[str]  #: the phases in which it updates weights, and nothing travels
+    updating: list[str]  #: the phases in which it updates weights
 
 
 class Phases:
@@ -41,7 +41,8 @@ class Phases:
         self.recorder = recorder
         phases = list(dict.fromkeys(name for each in told for name in each.counts))
         nothing = (Traffic(), Traffic())
-        local = {name for each in told for name in each.updating}
+        travelling = {name for each in told for name, (all_of_it, _) in each.counts.items() if all_of_it != Traffic()}
+        local = {name for each in told for name in each.updating} - travelling
         self.counts = {name: [each.counts.get(name, nothing) for each in told] for name in phases if name not in local}
         # A server aggregates; where there is none everybody adds.
         self.additions = "aggregate" if roles.servers else "additions"

@@ -96,7 +96,7 @@ class Stage:
         if rounds is not None:
             case.ports = self.ports(rounds)
         if exchange.recorder is not None:
-            case.phases = self.phases(rounds or [], roles, exchange.recorder)
+            case.phases = self.phases(rounds, roles, exchange.recorder)
         return case
 
     def rounds(self, strategy: Strategy, roles: Roles, shape: Shape) -> list[Round] | None:
@@ -154,9 +154,9 @@ class Stage:
         load = Load(rank=max(*out, *back), node=max(nodes), added=max(sums))
         return Ports(sum(sent), busiest.index(max(busiest)), max(busiest), load)
 
-    def phases(self, rounds: list[Round], roles: Roles, recorder: Recorder) -> Phases:
+    def phases(self, rounds: list[Round] | None, roles: Roles, recorder: Recorder) -> Phases:
         """Return the phases of all ranks, counted."""
-        told = self.world.gather(tell(rounds, self.itemsize, self.here))
+        told = self.world.gather(tell(rounds or [], self.itemsize, self.here))
         computes = self.options.training is not None and self.options.training.compute > 0
-        before = [*([COMPUTE] if computes else []), *([] if rounds else LIBRARY_PHASES)]
+        before = [*([COMPUTE] if computes else []), *(LIBRARY_PHASES if rounds is None else [])]
         return Phases(told, roles, self.nodes, recorder, before)

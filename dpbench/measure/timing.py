@@ -52,7 +52,7 @@ def computing(run: Callable[[], None], seconds: float, recorder: Recorder | None
         while perf_counter_ns() < end:
             pass
 
-    computed = recorder.calls({COMPUTE: compute}) if recorder else compute
+    computed = recorder.leading(COMPUTE, compute) if recorder else compute
     return partial(in_turn, computed, run)
 
 

@@ -17,7 +17,9 @@ def port_table(breakdowns: Sequence[Breakdown]) -> Iterator[str]:
     told = list({each.row.strategy: each for each in moving}.values())  # the same bytes on every device
     if not told:
         return
-    yield f"Equal totals, unequal ports: bytes of one exchange, S = {format_size(told[0].row.bytes)}"
+    equal = len({each.row.total_bytes for each in told}) == 1  # not with several dedicated servers
+    title = "Equal totals, unequal ports" if equal else "Totals and ports"
+    yield f"{title}: bytes of one exchange, S = {format_size(told[0].row.bytes)}"
     more = NODE_HEADS if told[0].row.nodes > 1 else ([], [])
     heads = [[*head, *extra] for head, extra in zip(HEADS, more, strict=True)]
     yield from aligned([*heads, *(list(cells(each)) for each in told)], right=1)

@@ -172,7 +172,8 @@ class Play:
                 if weights[cell] or not output[cell]:
                     text = f"update {span(one)} by {ranks_of(output[cell])} after {ranks_of(weights[cell])}"
                     self.faults.append(Fault("sum", rank, lane.place, None, text))
-                weights[cell] = output[cell]
+                weights[cell] |= output[cell]
+                output[cell] = 0  # it is spent
 
     def stalls(self) -> list[Fault]:
         """Return why the play did not end: transfers without a partner, else all that wait for others."""

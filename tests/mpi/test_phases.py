@@ -22,7 +22,8 @@ OURS = ",".join(PHASES)
 
 def samples_of(path: Path, ranks: int, *args: str) -> dict[str, Any]:
     """Return the samples of every case and its phases."""
-    job = program(ranks, "phases", str(path / "samples.json"), "--phases", *args)
+    command = args if args[0] == "step" else ("--phases", *args)
+    job = program(ranks, "phases", str(path / "samples.json"), *command)
     assert job.returncode == 0, job.stderr
     found: dict[str, Any] = json.loads((path / "samples.json").read_text())
     return found
@@ -46,6 +47,15 @@ def test_the_phases_of_each_sample_add_up_to_it(ranks: int, tmp_path: Path) -> N
         assert sums == pytest.approx(case["samples"], rel=1e-6)
         within = case["phases"][phases[1]]
         assert all(0 <= part <= whole for part, whole in zip(within, times[0], strict=True))
+
+
+def test_the_phases_of_a_step_add_up_to_each_sample_with_what_is_computed_before(tmp_path: Path) -> None:
+    args = ("-s", "ps,ring,mpi", "--sizes", "4K", "--textbook", "-n", "30", "--compute", "20us", "--dedicated-servers")
+    found = samples_of(tmp_path, 3, "step", *args)
+    assert list(found["mpi"]["phases"]) == ["compute", "all-reduce", "update"]
+    for case in found.values():
+        times = [each for phase, each in case["phases"].items() if phase not in ADDITIONS]
+        assert [sum(each) for each in zip(*times, strict=True)] == pytest.approx(case["samples"], rel=1e-6)
 
 
 def test_every_rank_has_a_median_of_each_phase(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from dpbench.measure.plan import Plan
 from dpbench.results.link import Link
 from dpbench.results.phases import Breakdown, Port, all_rows
 from dpbench.results.record import Row
+from dpbench.schedule.round import Recv, Round, Send, Update
 
 S = 4800  # bytes
 LINK = Link(latency_s=50e-6, one_way=1e9, rank=1e9, node=2e9, addition=1e10)
@@ -105,6 +106,15 @@ def test_one_rank_has_phases_that_send_nothing_and_no_additions() -> None:
     assert phases_of("ring", 1).names == ["reduce-scatter"]
     found = reported(measured(phases_of("ps", 1), push=[1e-6], pull=[0.0])).phases
     assert [(phase.row.total_bytes, phase.row.algbw_GB_per_s) for phase in found] == [(0, None), (0, None)]
+
+
+def test_an_update_in_a_phase_that_also_sends_leaves_its_bytes_counted() -> None:
+    master = Round("push", recvs=(Recv(1, 0, 9, "first"),), local=(Update(0, 9),))
+    worker = Round("push", sends=(Send(0, "input", 0, 9),))
+    told = [tell([master, Round("update", local=(Update(9, 10),))], 4, {0}), tell([worker], 4, {1})]
+    phases = Phases(told, scheduled("ps").roles(2), [[0], [1]], Recorder(True))
+    found = {each.row.operation: each.row.total_bytes for each in reported(phases).phases}
+    assert found == {"push": 36, "aggregate": None, "update": None}
 
 
 def test_a_master_takes_every_gradient_in_and_gives_the_sum_out_to_all() -> None:

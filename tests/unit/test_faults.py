@@ -235,6 +235,17 @@ def test_weights_that_are_updated_twice_are_found() -> None:
     assert [where(fault) for fault in stepped(0, push, update, update, pull)] == [("sum", 0, Place(0, 2), None)]
 
 
+def test_a_sum_that_is_sent_after_its_update_is_found() -> None:
+    send, recv = Send(1, "output", 0, 9), Recv(0, 0, 9, "replace")
+    sums = round_of("push", recvs=[Recv(1, 0, 9, "first")]), Round("push", sends=(Send(0, "input", 0, 9),))
+    update = Round("update", local=(Update(0, 9),))
+    pull = Round("pull", sends=(send,)), Round("pull", recvs=(recv,))
+    early: Plan = [[[sums[0], update, pull[0]]], [[sums[1], pull[1], update]]]
+    assert "sum" in {fault.kind for fault in simulate(early, 9, range(2), target="weights")}
+    late: Plan = [[[sums[0], pull[0], update]], [[sums[1], pull[1], update]]]
+    assert simulate(late, 9, range(2), target="weights") == []
+
+
 def test_an_update_before_there_is_a_sum_is_found() -> None:
     push, update, pull = step_of("ps", strategies()["ps"].roles(3), 90)[0][0]
     assert ("sum", 0, Place(0, 0), None) in [where(fault) for fault in stepped(0, update, push, pull)]

@@ -133,6 +133,24 @@ def test_the_first_phase_begins_and_the_last_one_ends_with_the_sample() -> None:
     assert recorder.run.ended == ended | {"all-gather": 1000}
 
 
+def test_what_is_computed_ahead_leaves_no_time_before_the_exchange() -> None:
+    recorder = Recorder(False, iter([10, 50, 70]).__next__)
+    lane = [step.before[0] for step in recorder.steps([Round("push")], lambda _: None)]
+    recorder.begin()
+    for call in (recorder.leading("compute", lambda: None), *lane):
+        call()
+    recorder.close(9, 75)
+    assert (recorder.run.span("compute"), recorder.run.span("push")) == ((0, 41), (41, 66))
+
+
+def test_what_is_computed_ahead_of_nothing_lasts_to_the_end() -> None:
+    recorder = Recorder(False, iter([10]).__next__)
+    recorder.begin()
+    recorder.leading("compute", lambda: None)()
+    recorder.close(9, 75)
+    assert recorder.run.span("compute") == (0, 66)
+
+
 def test_an_exchange_of_no_rounds_has_no_phases() -> None:
     recorder = Recorder(times_additions=True)
     recorder.begin()

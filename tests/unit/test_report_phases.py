@@ -106,6 +106,13 @@ def test_the_totals_are_equal_and_the_ports_are_not() -> None:
     assert printed(*port_table([ps(nodes=2, busiest_node_bytes=2 * MIB)])) == PORTS_OF_NODES
 
 
+def test_totals_that_are_not_equal_are_not_called_so() -> None:
+    other = ps()
+    other = replace(other, row=replace(other.row, strategy="ring", total_bytes=3 * (other.row.total_bytes or 0)))
+    title = printed(*port_table([ps(), other])).splitlines()[0]
+    assert title == "Totals and ports: bytes of one exchange, S = 1 MiB"
+
+
 def test_nothing_is_said_of_ports_that_carry_nothing_nor_of_times_that_are_wrong() -> None:
     assert list(port_table([ps(total_bytes=0, busiest_rank_bytes=0)])) == []
     assert list(phase_table([ps(time_median_s=None, quality="invalid")])) == []
