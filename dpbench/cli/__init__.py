@@ -56,7 +56,7 @@ def _mistake(error: click.ClickException | DpbenchError | OSError) -> int:
     """Say what the user or the environment got wrong; end the other ranks unless they know of it."""
     if isinstance(error, click.ClickException):
         path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "dpbench"
-        return _failed(f"{error.format_message()}\nTry '{path} --help'.", Exit.USAGE)
+        return _failed(f"{printable(error.format_message())}\nTry '{path} --help'.", Exit.USAGE)
     if isinstance(error, DpbenchError):
         code = _failed(str(error), error.code)
         return code if error.agreed else _left(code)
@@ -83,7 +83,7 @@ def _failed(message: str, code: Exit) -> int:
     # Once MPI runs, rank 0 alone has a message, and MPI's end keeps the ranks together.
     with_mpi = "mpi4py.MPI" in sys.modules
     if message and (with_mpi or environment.speaks()):
-        click.echo(f"dpbench: {printable(message)}", err=True)
+        click.echo("dpbench: " + "\n".join(map(printable, message.splitlines())), err=True)
     elif not with_mpi:
         time.sleep(HEAD_START_S)
     return int(code)

@@ -14,7 +14,7 @@ from dpbench.cli.options import TOPICS, Topics
 from dpbench.cli.streams import outlive_readers
 from dpbench.cli.sweep import Sweep
 from dpbench.errors import UsageError
-from dpbench.measure.options import Options, Training
+from dpbench.measure.options import Options, Training, check_training
 from dpbench.units import format_time
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def measure(context: click.Context, /, ranks: int | None, **given: Any) -> int:
     if ranks and environment.launched():
         raise UsageError(f"--ranks {ranks}: this process has a launcher already; give it the number")
     options = options_from(typed, **given)
+    check_training(options)
     if ranks:
         from dpbench.engine.library import become_ranks
 
@@ -104,7 +105,7 @@ def options_from(typed: Sequence[str], *, textbook: bool, slices: int | str | No
 def described(training: Training) -> str:
     """Return what happens in a training step."""
     computing = f"{format_time(training.compute)} of computing, " if training.compute else ""
-    return f"a training step: {computing}the exchange, then weights -= {training.rate:g} × sum of the gradients"
+    return f"a training step: {computing}the exchange, and weights -= {training.rate:g} × sum of the gradients"
 
 
 def require_one_use_of_the_file(csv: str | None, force: bool, append: bool) -> None:

@@ -14,9 +14,8 @@ def say(text: str) -> None:
 
 
 def printable(text: str) -> str:
-    """Return `text` with what no terminal shows as it is, control characters and bytes that are no text, escaped."""
-    shown = (each if each.isprintable() or each == "\n" else each.encode("unicode_escape").decode() for each in text)
-    return "".join(shown)
+    """Return `text` on one line, with control characters and bytes that are no text escaped."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
 def printing_option(names: list[str], text: Callable[[click.Context], str], about: str) -> click.Option:

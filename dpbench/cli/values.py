@@ -117,7 +117,7 @@ class Time(Value):
 
     def parse(self, text: str) -> float:
         """Return the seconds."""
-        return 0.0 if text.strip() == "0" else units.parse_time(text)
+        return 0.0 if text.strip() in ("0", "0s") else units.parse_time(text)
 
 
 class Numbered(Value):

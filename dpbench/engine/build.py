@@ -17,10 +17,10 @@ from dpbench.engine.wire import Wire
 from dpbench.engine.world import World
 from dpbench.errors import Unsuitable
 from dpbench.schedule.partition import part
-from dpbench.schedule.round import Round
+from dpbench.schedule.round import UPDATE, Round
 from dpbench.strategies.base import Library, Roles, Scheduled, Strategy
 
-LIBRARY_PHASES = ("all-reduce", "update")
+LIBRARY_PHASES = ("all-reduce", UPDATE)
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ def phase(phases: Phases, name: str, row: Row) -> Phase:
         operation=name,
         **times(summary),
         **found._asdict(),
-        algbw_GB_per_s=rates(row.bytes, summary.median, row.ranks, row.workers or 0).algbw if summary else None,
+        algbw_GB_per_s=rates(row.bytes, summary.median, row.ranks, 0).algbw if summary and travels else None,
         busbw_GB_per_s=None,
         limit_s=None,
         limit_fraction=None,

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dpbench.devices.base import Device
+from dpbench.engine.memory import Buffers
 from dpbench.measure.payload import Ranges, count_wrong, fill
 
 
@@ -40,11 +41,13 @@ class Trained:
     """
 
     def __init__(
-        self, device: Device, weights: Any, start: Any, total: Any, *, rate: float, ranges: Ranges, own: Ranges
+        self, device: Device, buffers: Buffers, start: Any, total: Any, *, ranges: Ranges, own: Ranges
     ) -> None:
-        self.device, self.weights, self.ranges, self.own = device, weights, ranges, own
-        self.start, self.change = start, total * start.dtype.type(rate)
-        self.first = device.from_host(start)
+        assert buffers.weights is not None
+        self.device, self.ranges, self.own = device, ranges, own
+        self.weights, self.spent = buffers.weights.array, buffers.output.array
+        self.start, self.change = start, total * start.dtype.type(buffers.weights.rate)
+        self.first, self.last_change = device.from_host(start), device.from_host(self.change)
 
     def spoil(self) -> None:
         """Begin anew where the weights are kept, and overwrite those that are pulled."""
@@ -52,8 +55,12 @@ class Trained:
         fill(self.device, self.weights, self.first, self.own)
 
     def count_wrong(self, runs: int) -> int:
-        """Return how many weights differ, in any bit, from those of as many steps by one process alone."""
+        """Return how many weights differ from those of as many steps by one process alone.
+
+        And how many elements of the last change, rate * sum, which the weights may be too coarse to show.
+        """
         table = self.start.copy()
         for _ in range(runs):
             np.subtract(table, self.change, table)
-        return count_wrong(self.device, self.weights, self.device.from_host(table), self.ranges)
+        wrong = count_wrong(self.device, self.weights, self.device.from_host(table), self.ranges)
+        return wrong + count_wrong(self.device, self.spent, self.last_change, self.own)

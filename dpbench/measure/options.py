@@ -2,6 +2,12 @@
 
 from dataclasses import dataclass, field
 
+from dpbench.dtypes import DTYPES
+from dpbench.errors import UsageError
+
+LEAST_RUNS = 6  #: training steps that weights must have room for: the first block of samples
+MOST_RATE = 1e9
+
 
 @dataclass(frozen=True)
 class Training:
@@ -40,3 +46,18 @@ class Options:
     append: bool = False
     seed: int = 1
     quiet: bool = False
+
+
+def check_training(options: Options) -> None:
+    """Raise UsageError where weights of this type cannot be trained at this rate."""
+    dtype, training = DTYPES[options.dtype], options.training
+    if training is None:
+        return
+    if dtype.least is None or dtype.most is None:
+        real = ", ".join(one.name for one in DTYPES.values() if one.least)
+        raise UsageError(f"--dtype {dtype.name}: weights are real numbers; take one of {real}")
+    most = min(MOST_RATE, (dtype.most / dtype.exact - 1) / LEAST_RUNS)
+    if not dtype.least <= training.rate <= most:
+        raise UsageError(
+            f"--lr {training.rate:g}: weights of {dtype.name} need a rate from {dtype.least:.1e} to {most:.1e}"
+        )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dpbench.engine.recording import Recorder, Run
 from dpbench.schedule.count import Traffic, adding, outward, traffic, updating
-from dpbench.schedule.round import Round
+from dpbench.schedule.round import UPDATE, Round
 from dpbench.strategies.base import Roles
 
 if TYPE_CHECKING:  # what is measured can be described without MPI
@@ -42,7 +42,7 @@ class Phases:
         phases = list(dict.fromkeys(name for each in told for name in each.counts))
         nothing = (Traffic(), Traffic())
         travelling = {name for each in told for name, (all_of_it, _) in each.counts.items() if all_of_it != Traffic()}
-        local = {name for each in told for name in each.updating} - travelling
+        local = {UPDATE, *(name for each in told for name in each.updating)} - travelling
         self.counts = {name: [each.counts.get(name, nothing) for each in told] for name in phases if name not in local}
         # A server aggregates; where there is none everybody adds.
         self.additions = "aggregate" if roles.servers else "additions"

@@ -8,12 +8,11 @@ from dpbench.dtypes import DTYPES
 from dpbench.engine.slicing import slicing
 from dpbench.errors import Unsuitable, UsageError
 from dpbench.measure.options import Options
-from dpbench.measure.stopping import LEAST_SAMPLES, MOST_SAMPLES
+from dpbench.measure.stopping import MOST_SAMPLES
 from dpbench.schedule.count import total, traffic
 from dpbench.strategies.base import Roles, Scheduled
 from dpbench.strategies.registry import strategies
 
-LEAST_RUNS = LEAST_SAMPLES + 1  #: training steps that weights must have room for: a block of samples, and a spare one
 MOST_STEPS = 1000  #: after which weights are compared with those of one process: it takes it some milliseconds
 
 
@@ -42,7 +41,6 @@ def make_plan(options: Options, devices: Sequence[str], layout: Layout) -> list[
     """Return the cases, size by size. Raises UsageError where the options do not suit the number of ranks."""
     check_servers(options.servers, options.dedicated, layout.ranks)
     check_straggler(options, layout.ranks)
-    check_training(options)
     return [
         [
             plan_case(options, name, device, size, layout)
@@ -69,27 +67,12 @@ def check_straggler(options: Options, ranks: int) -> None:
         raise UsageError(f"--straggler {options.straggler[0]}: there is no such rank; they are 0 to {ranks - 1}")
 
 
-def check_training(options: Options) -> None:
-    """Raise UsageError where weights of this type cannot be trained at this rate."""
-    dtype, training = DTYPES[options.dtype], options.training
-    if training is None:
-        return
-    if dtype.least is None or dtype.most is None:
-        real = ", ".join(one.name for one in DTYPES.values() if one.least)
-        raise UsageError(f"--dtype {dtype.name}: weights are real numbers; take one of {real}")
-    most = dtype.most / dtype.exact / LEAST_RUNS
-    if not dtype.least <= training.rate <= most:
-        raise UsageError(
-            f"--lr {training.rate:g}: weights of {dtype.name} need a rate from {dtype.least:.1e} to {most:.1e}"
-        )
-
-
 def most_runs(options: Options) -> int:
     """Return after how many runs at most the result is compared: weights must not leave what their type holds."""
     dtype, training = DTYPES[options.dtype], options.training
     if training is None or dtype.most is None:
         return MOST_SAMPLES
-    return int(min(MOST_STEPS, dtype.most / dtype.exact / training.rate - 1))  # they begin below `exact`
+    return int(min(MOST_STEPS, (dtype.most / dtype.exact - 1) / training.rate))  # they begin below `exact`
 
 
 def plan_case(options: Options, name: str, device: str, size: int, layout: Layout) -> Plan:

@@ -19,7 +19,7 @@ def make_row(case: Case, options: Options, facts: RunFacts) -> Row:
         **common(options, facts),
         **asked(case),
         scope=facts.scopes[case.plan.device],
-        **(outcome(case, facts) if case.reason is None else {}),
+        **(outcome(case, options, facts) if case.reason is None else {}),
         warnings=" ".join(codes),
         quality=quality(case, bool(codes)),
         reason=case.reason or (f"{case.wrong} wrong elements, no times are given" if case.wrong else None),
@@ -68,7 +68,7 @@ def asked(case: Case) -> dict[str, Any]:
     }
 
 
-def outcome(case: Case, facts: RunFacts) -> dict[str, Any]:
+def outcome(case: Case, options: Options, facts: RunFacts) -> dict[str, Any]:
     """Return what a case showed; no times if its result was wrong."""
     found: dict[str, Any] = {"wrong_elements": case.wrong, "stop_reason": case.stop_reason}
     if case.ports:
@@ -81,15 +81,17 @@ def outcome(case: Case, facts: RunFacts) -> dict[str, Any]:
     assert case.plan.roles is not None
     summary = summarise(case.samples)
     rate = rates(case.plan.bytes, summary.median, facts.ranks, len(case.plan.roles.workers))
+    computing = options.training.compute if options.training else 0.0  # its time says nothing about bandwidth
     limit = limit_of(case, facts)
+    limit = limit and limit + computing
     return found | {
         "limit_s": limit,
         "limit_fraction": limit / summary.median if limit else None,
         "warmup": case.warmups,
         "iterations": summary.n,
         **times(summary),
-        "algbw_GB_per_s": rate.algbw,
-        "busbw_GB_per_s": rate.busbw,
+        "algbw_GB_per_s": None if computing else rate.algbw,
+        "busbw_GB_per_s": None if computing else rate.busbw,
     }
 
 

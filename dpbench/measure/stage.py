@@ -1,5 +1,7 @@
 """A device with everything on it that the cases of one size share; it makes the cases."""
 
+from functools import partial
+from time import sleep
 from typing import Any
 
 from dpbench.devices.base import Device
@@ -20,7 +22,7 @@ from dpbench.measure.options import Options
 from dpbench.measure.payload import Payload, fill
 from dpbench.measure.phases import Phases, tell
 from dpbench.measure.plan import Plan
-from dpbench.measure.timing import COMPUTE, computing, late
+from dpbench.measure.timing import COMPUTE, LATE, ahead, busy
 from dpbench.results.link import Link, Load
 from dpbench.schedule.count import added, outward, total, traffic, updated, written
 from dpbench.schedule.round import Round
@@ -109,10 +111,10 @@ class Stage:
         """Make workers compute before the exchange, and the rank that is to be late to it."""
         training = self.options.training
         if training is not None and training.compute and self.world.rank in roles.workers:
-            exchange.run = computing(exchange.run, training.compute, exchange.recorder)
+            exchange.run = ahead(exchange.run, COMPUTE, partial(busy, training.compute), exchange.recorder)
         rank, seconds = self.options.straggler or (None, 0)
         if rank == self.world.rank:
-            exchange.run = late(exchange.run, seconds)
+            exchange.run = ahead(exchange.run, LATE, partial(sleep, seconds), exchange.recorder)
 
     def shape(self, plan: Plan) -> Shape:
         """Return how the gradient of a plan is laid out and cut."""
@@ -135,8 +137,7 @@ class Stage:
         ranges = everything if works else written(rounds or [], "weights")
         own = everything if rounds is None else updated(rounds)
         start, total = self.payload.weights(), self.payload.total(roles.workers)
-        weights, rate = buffers.weights.array, buffers.weights.rate
-        return Trained(self.device, weights, start, total, rate=rate, ranges=ranges, own=own)
+        return Trained(self.device, buffers, start, total, ranges=ranges, own=own)
 
     def total(self, workers: range) -> Any:
         """Return the table of the sum over `workers`, on the device."""
@@ -158,5 +159,6 @@ class Stage:
         """Return the phases of all ranks, counted."""
         told = self.world.gather(tell(rounds or [], self.itemsize, self.here))
         computes = self.options.training is not None and self.options.training.compute > 0
-        before = [*([COMPUTE] if computes else []), *(LIBRARY_PHASES if rounds is None else [])]
+        before = [LATE] * (self.options.straggler is not None) + [COMPUTE] * computes
+        before += LIBRARY_PHASES if rounds is None else ()
         return Phases(told, roles, self.nodes, recorder, before)

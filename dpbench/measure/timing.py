@@ -4,13 +4,15 @@ import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from time import perf_counter_ns, sleep
+from time import perf_counter_ns
 
 from dpbench.engine.exchange import Exchange
 from dpbench.engine.recording import Recorder
 from dpbench.engine.steps import in_turn
 
-COMPUTE = "compute"  #: the phase
+LATE, COMPUTE = "late", "compute"  #: the phases of a straggler, and of a training step's workers
+
+Run = Callable[[], None]
 
 
 def timed(exchange: Exchange, barrier: Callable[[], None], iterations: int) -> list[int]:
@@ -34,26 +36,16 @@ def timed(exchange: Exchange, barrier: Callable[[], None], iterations: int) -> l
     return times
 
 
-def late(run: Callable[[], None], seconds: float) -> Callable[[], None]:
-    """Return a call that lets `seconds` pass, the core free for others, and then runs."""
-
-    def sleep_and_run() -> None:
-        sleep(seconds)
-        run()
-
-    return sleep_and_run
+def ahead(run: Run, phase: str, call: Run, recorder: Recorder | None) -> Run:
+    """Return a call that first makes `call`, as a phase of its own, and then runs."""
+    return partial(in_turn, recorder.leading(phase, call) if recorder else call, run)
 
 
-def computing(run: Callable[[], None], seconds: float, recorder: Recorder | None) -> Callable[[], None]:
-    """Return a call that keeps the core busy for `seconds`, as a worker that computes its gradient, and then runs."""
-
-    def compute() -> None:
-        end = perf_counter_ns() + round(seconds * 1e9)
-        while perf_counter_ns() < end:
-            pass
-
-    computed = recorder.leading(COMPUTE, compute) if recorder else compute
-    return partial(in_turn, computed, run)
+def busy(seconds: float) -> None:
+    """Keep the core busy for so long, as a worker that computes its gradient."""
+    end = perf_counter_ns() + round(seconds * 1e9)
+    while perf_counter_ns() < end:
+        pass
 
 
 @contextmanager

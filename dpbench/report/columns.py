@@ -8,6 +8,7 @@ from dpbench.results.record import Row
 from dpbench.units import format_time
 
 NOTHING = "n/a"  #: not measured or not defined
+MOST_DECIMALS = 5  #: that fit; smaller rates have an exponent
 
 Cells = Callable[[Sequence[Row]], list[str]]
 
@@ -81,7 +82,8 @@ def rates(of: Callable[[Row], float | None]) -> Cells:
         values = [of(row) for row in rows]
         smallest = min((value for value in values if value), default=1.0)
         decimals = max(2, 2 - math.floor(math.log10(smallest)))
-        return [NOTHING if value is None else f"{value:.{decimals}f}" for value in values]
+        style = f".{decimals}f" if decimals <= MOST_DECIMALS else ".1e"
+        return [NOTHING if value is None else f"{value:{style}}" for value in values]
 
     return cells
 

@@ -10,7 +10,7 @@ from dpbench.units import format_size, format_time
 HEAD = "{:<16}{:>9}{:>13}{:>16}{:>16}{:>10}"
 LINE = "{:<16}{:>9}{:>13}{:>8}{:>8}{:>8}{:>8}{:>10}"
 RULE, RULE_WITH_LINK = "─" * 70, "─" * 80
-MOST_DECIMALS = 5
+MOST_DECIMALS, SMALLEST = 5, 1e-3  #: three digits fit
 SCALES = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 
 LEGEND = (
@@ -18,6 +18,7 @@ LEGEND = (
     "\taggregate, additions: time inside additions, most of any rank, in the",
     "\tphase above",
     "min-max\tof the ranks: the medians of what each spends in the phase itself",
+    "\tphases add up to the time in each sample, their medians nearly",
     "in, out\tbytes of the phase's busiest port, and of the median worker's, / time",
 )
 LINK_LEGEND = "of link\tbytes to or from other nodes / time, as a share of what the link moves"
@@ -103,4 +104,6 @@ def digits(value: float) -> str:
     """Return a number with 3 digits, or those that a few decimals hold."""
     if value <= 0:
         return "0"
+    if value < SMALLEST:
+        return f"{value:.1e}"
     return f"{value:.{min(MOST_DECIMALS, max(0, 2 - floor(log10(value))))}f}"

@@ -52,6 +52,9 @@ class Update(NamedTuple):
     hi: int
 
 
+UPDATE = "update"  #: the phase of updates, in which nothing travels
+
+
 @dataclass(frozen=True, slots=True)
 class Round:
     """One round of one rank: transfers that are under way together, then local work."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-from dpbench.schedule.round import Round, Update, round_of
+from dpbench.schedule.round import UPDATE, Round, Update, round_of
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Scheduled(Strategy):
     def step(self, rank: int, roles: Roles, lo: int, hi: int) -> Iterator[Round]:
         """Yield the rounds of a training step: the gradients are summed, then each worker updates its weights."""
         yield from self.rounds(rank, roles, lo, hi)
-        yield round_of("update", local=[Update(lo, hi)] if rank in roles.workers else [])
+        yield round_of(UPDATE, local=[Update(lo, hi)] if rank in roles.workers else [])
 
     @abstractmethod
     def pieces(self, roles: Roles) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from dpbench.errors import Unsuitable
 from dpbench.schedule.partition import part
-from dpbench.schedule.round import Copy, Op, Recv, Round, Send, Target, Update, round_of
+from dpbench.schedule.round import UPDATE, Copy, Op, Recv, Round, Send, Target, Update, round_of
 from dpbench.strategies.base import Roles, Scheduled
 
 
@@ -56,7 +56,7 @@ class ShardedPS(Scheduled):
             local=[Copy(*own)] if alone else [],
         )
         if result == "weights":
-            yield round_of("update", local=[Update(*own)])
+            yield round_of(UPDATE, local=[Update(*own)])
         yield round_of(
             "pull",
             sends=[Send(worker, result, *own) for worker in reversed(workers)],

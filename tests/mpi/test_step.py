@@ -37,7 +37,7 @@ def test_a_step_is_measured_with_its_phases() -> None:
         )
         assert (row["total_bytes"] != "") == travels
         assert float(row["time_median_s"]) >= (2e-3 if row["operation"] in ("step", "compute") else 0)
-    assert "2.000 ms of computing, the exchange, then weights -= 0.5" in " ".join(job.stderr.split())
+    assert "2.000 ms of computing, the exchange, and weights -= 0.5" in " ".join(job.stderr.split())
 
 
 @pytest.mark.parametrize("dedicated", [[], ["--dedicated-servers"]])

@@ -25,3 +25,12 @@ def test_a_rank_that_does_not_exist_cannot_be_late() -> None:
 def test_a_malformed_straggler_is_one_message(typed: str) -> None:
     job = mpirun(1, *RUN, f"--straggler={typed}")
     assert (job.returncode, job.stderr.count("dpbench: ")) == (2, 1)
+
+
+def test_being_late_is_a_phase_of_its_own() -> None:
+    job = mpirun(3, *RUN, "--straggler", "2:40ms", "--phases", "--textbook")
+    found = {(row["strategy"], row["operation"]): float(row["time_median_s"]) for row in rows_of(job.stdout)}
+    for strategy in {name for name, _ in found}:
+        if strategy != "mpi":
+            assert found[strategy, "late"] >= 0.04
+            assert found[strategy, "allreduce"] < found[strategy, "late"] + 0.03

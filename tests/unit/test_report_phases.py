@@ -147,9 +147,9 @@ def test_the_legend_comes_with_phases_and_speaks_of_links_where_they_are_known()
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.0, "0"), (1234.5, "1234"), (12.345, "12.3"), (0.012345, "0.0123"), (0.0000123, "0.00001")],
+    [(0.0, "0"), (1234.5, "1234"), (12.345, "12.3"), (0.0012345, "0.00123"), (0.0000123, "1.2e-05")],
 )
-def test_numbers_have_three_digits_and_at_most_five_decimals(value: float, text: str) -> None:
+def test_numbers_have_three_digits_and_at_most_five_decimals_or_an_exponent(value: float, text: str) -> None:
     assert digits(value) == text
 
 

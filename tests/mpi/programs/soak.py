@@ -1,4 +1,5 @@
-"""10,000 exchanges: `soak.py`. Rank 0 prints the most memory and requests of any rank, and wrong elements, by the hundred.
+"""10,000 exchanges: `soak.py`. Rank 0 prints the most memory and requests of any rank, and wrong elements, for each
+hundred.
 
 Each hundred is compiled anew, as a run does for each size and strategy, and checked.
 """
