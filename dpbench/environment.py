@@ -1,7 +1,7 @@
 """Who started this process, as its environment variables tell. No MPI is needed, and none is asked."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 
@@ -23,7 +23,7 @@ LAUNCHERS = (
     ("Flux", "FLUX_TASK_RANK", "FLUX_JOB_SIZE"),
     ("PMIx", "PMIX_RANK", "SLURM_STEP_NUM_TASKS"),
     ("Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
-    ("Hydra", "MPI_LOCALRANKID", ""),  # a rank within its node: better than nothing
+    ("Hydra", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"),  # within a node: better than nothing
 )
 
 # The launchers whose variables a shell of `srun --pty` may have without any mpirun.
@@ -64,9 +64,38 @@ def size_hint(environ: Mapping[str, str] = os.environ) -> int | None:
     found = launch(environ)
     if found and found.size is not None:
         return found.size
-    names = [size for _, _, size in LAUNCHERS if not size.startswith("SLURM_") or in_slurm_step(environ)]
-    sizes = [number(environ, name) for name in names]
-    return next((size for size in sizes if size is not None), None)
+    return next((size for _, size in sizes(environ)), None)
+
+
+def sizes(environ: Mapping[str, str] = os.environ) -> Iterator[tuple[str, int]]:
+    """Yield the variables that tell a number of ranks, and their values."""
+    for _, _, name in LAUNCHERS:
+        size = number(environ, name)
+        if size is not None and (not name.startswith("SLURM_") or in_slurm_step(environ)):
+            yield name, size
+
+
+def set_by_hand(ranks: int, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """Return a note if a variable tells another number than there are `ranks`, though no launcher set it."""
+    wrong = [f"{name}={size}" for name, size in sizes(environ) if size != ranks]
+    if not wrong or launched(environ):
+        return ()
+    return (f"{wrong[0]} is set, but no launcher started this process: there are as many ranks as MPI says, {ranks}",)
+
+
+def ill_launched(library: str, environ: Mapping[str, str] = os.environ) -> bool:
+    """Return whether the launcher is known to start no rank of `library`, the MPI library's own description.
+
+    MPICH would end the process, Open MPI complain at length: so ask before MPI is started. Where it is not known,
+    the number of ranks tells, afterwards.
+    """
+    found = launch(environ)
+    if found is None:
+        return False
+    if library.startswith("MPICH Version"):
+        return found.launcher == "Open MPI" and "pmix" not in library.lower()
+    hydra = found.launcher in ("PMI", "Hydra") and "MPI_LOCALRANKID" in environ and "PMIX_NAMESPACE" not in environ
+    return hydra and library.startswith("Open MPI")
 
 
 def local_rank_hint(environ: Mapping[str, str] = os.environ) -> int | None:

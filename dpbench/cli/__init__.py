@@ -13,7 +13,7 @@ from dpbench import environment
 from dpbench.cli.commands import program
 from dpbench.cli.speak import printable
 from dpbench.cli.streams import hold_closed
-from dpbench.errors import DpbenchError, Exit
+from dpbench.errors import DpbenchError, Exit, UsageError
 
 INTERRUPTED = 128 + 2  #: as shells report SIGINT
 CLOSED_PIPE = 128 + 13  #: as shells report SIGPIPE
@@ -56,7 +56,9 @@ def _mistake(error: click.ClickException | DpbenchError | OSError) -> int:
     """Say what the user or the environment got wrong; end the other ranks unless they know of it."""
     if isinstance(error, click.ClickException):
         path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "dpbench"
-        return _failed(f"{printable(error.format_message())}\nTry '{path} --help'.", Exit.USAGE)
+        return _misused(f"{printable(error.format_message())}\nTry '{path} --help'.")
+    if isinstance(error, UsageError) and not _mpi_runs():
+        return _misused(str(error))
     if isinstance(error, DpbenchError):
         code = _failed(str(error), error.code)
         return code if error.agreed else _left(code)
@@ -67,9 +69,27 @@ def _mistake(error: click.ClickException | DpbenchError | OSError) -> int:
     return _left(_failed(str(error), Exit.ENVIRONMENT))
 
 
+def _misused(message: str) -> int:
+    """Say what is wrong with the command line; not all ranks of a job need to have the same one."""
+    if environment.launched() and environment.size_hint() != 1:
+        try:
+            from dpbench.measure.job import refuse
+
+            refuse(message)
+        except DpbenchError as error:
+            message = str(error) if error.code == Exit.USAGE else message  # else there is no job
+    return _failed(message, Exit.USAGE)
+
+
+def _mpi_runs() -> bool:
+    """Return whether MPI runs, which ends ranks together only."""
+    mpi = sys.modules.get("mpi4py.MPI")
+    return mpi is not None and mpi.Is_initialized() and mpi.COMM_WORLD.size > 1
+
+
 def _left(code: int) -> int:
     """Leave alone, with `code`: where MPI runs the other ranks wait for this one, so they are ended."""
-    if "mpi4py.MPI" in sys.modules:
+    if _mpi_runs():
         from dpbench.engine.mpi import MPI
 
         for stream in filter(None, (sys.stdout, sys.stderr)):  # None where the shell has closed it
@@ -81,7 +101,7 @@ def _left(code: int) -> int:
 def _failed(message: str, code: Exit) -> int:
     """Print the message, if there is one, from one rank; return the code on all of them."""
     # Once MPI runs, rank 0 alone has a message, and MPI's end keeps the ranks together.
-    with_mpi = "mpi4py.MPI" in sys.modules
+    with_mpi = _mpi_runs()
     if message and (with_mpi or environment.speaks()):
         click.echo("dpbench: " + "\n".join(map(printable, message.splitlines())), err=True)
     elif not with_mpi:

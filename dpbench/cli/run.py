@@ -55,6 +55,9 @@ def measure(context: click.Context, /, ranks: int | None, **given: Any) -> int:
         program = [sys.executable, "-m", "dpbench", *without_ranks(str(context.info_name), typed)]
         become_ranks(ranks, program, **{TYPED: options.command})
     if not environment.launched():
+        from dpbench.engine.library import bound_library
+
+        bound_library(started=True)  # where that ends a process, it ends a child
         options = replace(options, notes=(*options.notes, ONE_RANK))
     from dpbench.measure.job import run as run_job
 

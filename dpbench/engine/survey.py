@@ -80,3 +80,9 @@ def survey(rounds: Iterable[Round], cut: Cut) -> Survey:
         found.most = max(found.most, sum(map(len, fan_in.values())))
         found.largest = max(found.largest, max((hi - lo for lo, hi in fan_in), default=0))
     return found
+
+
+def staging_of(rounds: Iterable[Round], cut: Cut) -> int:
+    """Return the bytes of staging memory that all lanes will have, given the rounds of one of the longest slices."""
+    found = survey(rounds, cut)
+    return cut.lanes * cut.slots(found.stride, found.most) * found.stride * cut.itemsize

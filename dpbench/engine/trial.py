@@ -17,8 +17,9 @@ def main() -> int:
     if missing_for_cuda():
         return 3
     from dpbench.devices.cuda import CudaDevice
-    from dpbench.engine.mpi import MPI
+    from dpbench.engine.mpi import MPI, start
 
+    start()
     device = CudaDevice(0)
     for size in SIZES:
         sent = device.from_host(np.arange(size, dtype=np.uint8))

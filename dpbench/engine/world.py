@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpbench.engine.hosts import allowed_cores, host_identity, machine_identity, same_node
-from dpbench.engine.mpi import MPI
+from dpbench.engine.mpi import BINDING, MPI, library, start
 
 THREAD_LEVELS = {
     MPI.THREAD_SINGLE: "single",
@@ -20,9 +20,13 @@ THREAD_LEVELS = {
 
 
 class World:
-    """All ranks of the job. Every method that communicates is collective."""
+    """All ranks of the job. Every method that communicates is collective.
+
+    Making one starts MPI; raises PlatformError, on every rank, where they are not one job.
+    """
 
     def __init__(self) -> None:
+        start()
         self.comm = MPI.COMM_WORLD.Dup()  # for agreement
         self.exchange_comm = MPI.COMM_WORLD.Dup()  # for what is measured, so that nothing can be confused
         self.rank: int = self.comm.rank
@@ -35,13 +39,15 @@ class World:
         self._names: list[str] = self.comm.allgather(platform.node())
         self.hosts = tuple(self.host(leader) for leader in sorted(set(self.leaders)))  #: one name per node
 
+    @property
+    def binding(self) -> str:
+        """The version of mpi4py."""
+        return BINDING
+
     @cached_property
     def library(self) -> str:
         """The MPI library's name and version, short: `MPICH 5.0.2`."""
-        text = MPI.Get_library_version().rstrip("\0").splitlines()[0]
-        if text.startswith("MPICH Version"):
-            return "MPICH " + text.split(":", 1)[1].split()[0]
-        return text.split(",")[0].replace("v", "", 1) if text.startswith("Open MPI") else text[:60].strip()
+        return library()
 
     @property
     def thread_level(self) -> str:

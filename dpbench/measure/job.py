@@ -7,9 +7,10 @@ from typing import Any
 from dpbench import __version__
 from dpbench.devices.hostdtype import missing_for
 from dpbench.engine.world import World
-from dpbench.environment import in_slurm_step, launched, size_hint, speaks
-from dpbench.errors import Exit, PlatformError
-from dpbench.measure.agree import SaidByRoot, on_root, said_by_root
+from dpbench.environment import set_by_hand
+from dpbench.errors import Exit
+from dpbench.measure.agree import on_root
+from dpbench.measure.alike import require_alike, require_no_mistake
 from dpbench.measure.bench import Bench
 from dpbench.measure.breakdown import breakdown
 from dpbench.measure.case import Case, now
@@ -29,7 +30,7 @@ def run(options: Options, open_output: Callable[[], Output]) -> Exit:
     """
     found = look_around(options.devices, options.gpu_aware)
     world = World()
-    require_one_job(world)
+    require_alike(world, options)
     require(world, f"--dtype {options.dtype}", missing_for(options.dtype))
     chosen = choose(world, options.devices, options.gpu_aware, found)
     names = [device.name for device in chosen.devices]
@@ -55,15 +56,9 @@ def run(options: Options, open_output: Callable[[], Output]) -> Exit:
     return Exit.WRONG if Exit.WRONG in codes else Exit.OK if Exit.OK in codes else Exit.ENVIRONMENT
 
 
-def require_one_job(world: World) -> None:
-    """Raise PlatformError if this is one of several ranks that each believe to be alone."""
-    told = size_hint()
-    if world.size == 1 and told not in (None, 1) and (launched() or in_slurm_step()):
-        error = PlatformError(
-            f"the launcher started {told} ranks, but each is alone: it does not belong to {world.library}; use that "
-            "library's own mpirun, or srun with the right --mpi= (srun --mpi=list names what it can)"
-        )
-        raise said_by_root(world, error) if speaks() else SaidByRoot(error.code)
+def refuse(mistake: str) -> None:
+    """Raise UsageError about this rank's command line, on every rank; the others may be about to `run`."""
+    require_no_mistake(World(), mistake)
 
 
 def verdict(case: Case) -> Exit | None:
@@ -89,7 +84,7 @@ def gather_facts(world: World, options: Options, chosen: Chosen, **measured: Any
         dtype=options.dtype,
         seed=options.seed,
         **measured,
-        notes=options.notes + chosen.notes,
+        notes=options.notes + set_by_hand(world.size) + chosen.notes,
     )
     shared: RunFacts = world.from_root(facts)
     return shared

@@ -8,7 +8,6 @@ from dpbench.devices.base import Device
 from dpbench.dtypes import DTYPES
 from dpbench.engine.build import LIBRARY_PHASES, Engine, Shape
 from dpbench.engine.exchange import Exchange
-from dpbench.engine.hosts import available_memory
 from dpbench.engine.memory import Buffers, Weights, allocate, pair_of
 from dpbench.engine.recording import Recorder
 from dpbench.engine.world import World
@@ -17,6 +16,7 @@ from dpbench.measure.agree import all_or_none
 from dpbench.measure.calibrate import Calibration
 from dpbench.measure.case import Case, Ports, now, skipped
 from dpbench.measure.expected import Expected, Sums, Trained
+from dpbench.measure.memory import needed, require_memory
 from dpbench.measure.nodes import ranks_by_node
 from dpbench.measure.options import Options
 from dpbench.measure.payload import Payload, fill
@@ -26,7 +26,7 @@ from dpbench.measure.timing import COMPUTE, LATE, ahead, busy
 from dpbench.results.link import Link, Load
 from dpbench.schedule.count import added, outward, total, traffic, updated, written
 from dpbench.schedule.round import Round
-from dpbench.strategies.base import Roles, Scheduled, Strategy
+from dpbench.strategies.base import Library, Roles, Scheduled, Strategy
 from dpbench.strategies.registry import strategies
 
 
@@ -51,7 +51,7 @@ class Stage:
         if not plans:
             return []
         try:
-            all_or_none(self.world, lambda: self.require_memory(plans[0].bytes))
+            self.require_memory(plans)
             buffers = all_or_none(self.world, lambda: self.buffers(plans[0].count))
         except Unsuitable as reason:
             return [skipped(plan, str(reason)) for plan in plans]
@@ -61,13 +61,19 @@ class Stage:
         """Return what the links between the nodes allow for this device's memory."""
         return Calibration(self.world, self.engine, self.options.dtype, self.itemsize).link()
 
-    def require_memory(self, nbytes: int) -> None:
-        """Raise Unsuitable if the node's ranks together need more memory than it has: it would kill one of them."""
-        needed = len(self.here) * (2 if self.options.training is None else 3) * nbytes
-        available = available_memory()
-        if self.device.name == "cpu" and available is not None and needed > available:
-            host = self.world.host(self.world.rank)
-            raise Unsuitable(f"{host} has {available / 1e9:.3g} GB of memory left, its ranks need {needed / 1e9:.3g}")
+    def require_memory(self, plans: list[Plan]) -> None:
+        """Raise Unsuitable, on every rank, if a host has not the memory for a size."""
+        if not self.device.direct:  # a GPU refuses what it does not have, a host does not
+            require_memory(
+                self.world,
+                needed(
+                    plans,
+                    self.world.rank,
+                    trains=self.options.training is not None,
+                    itemsize=self.itemsize,
+                    server_buffer=self.options.server_buffer,
+                ),
+            )
 
     def buffers(self, count: int) -> Buffers:
         """Return the buffers of `count` elements, the input filled. Raises Unsuitable if there is no memory."""
@@ -86,6 +92,8 @@ class Stage:
         roles, strategy = plan.roles, strategies()[plan.strategy]
         shape = self.shape(plan)
         try:
+            if isinstance(strategy, Library) and not self.device.direct:
+                require_memory(self.world, plan.bytes)  # the library needs room of its own
             exchange = all_or_none(
                 self.world, lambda: self.engine.build(strategy, roles, shape, buffers), undo=Exchange.close
             )

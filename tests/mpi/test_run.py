@@ -248,8 +248,31 @@ def test_rank_0_alone_opens_the_csv(recorded: Callable[..., Recorded]) -> None:
 
 def test_rows_of_ranks_that_share_a_core_say_so(recorded: Callable[..., Recorded]) -> None:
     done = recorded(2, "--sizes", "64", *QUICK, fault="crowded")
-    assert all("W03" in row["warnings"].split() for row in done.rows)
+    assert all("W03" in row["warnings"].split() and row["quality"] == "warn" for row in done.rows)
     assert "W03 in 4 rows" in done.job.stdout
+
+
+def test_a_size_for_which_one_rank_has_no_memory_is_skipped_by_all(recorded: Callable[..., Recorded]) -> None:
+    done = recorded(3, "--sizes", "4K,1M,8K", *QUICK, fault="poor")
+    assert [rank["code"] for rank in done.ranks] == [0, 0, 0]
+    assert [(row["bytes"], row["quality"] == "skipped") for row in done.rows[::4]] == [
+        ("4096", False), ("8192", False), (str(2**20), True),
+    ]
+    assert len(done.rows) == 12
+    for row in done.rows[8:]:
+        assert row["time_median_s"] == ""
+        assert re.match(r"rank 2 on .* has 0.001 GB of memory left, but it needs 0.00\d+ GB", row["reason"])
+    assert {rank["exchanges"]["ring"] for rank in done.ranks} == {2 * (1 + 1 + 3)}
+
+
+def test_a_late_master_of_large_gradients_takes_no_more_memory(recorded: Callable[..., Recorded]) -> None:
+    late = ("-s", "ps", "--sizes", "16M", "--server-buffer", "4M", "-n", "1", "-w", "0", "--straggler", "0:1s")
+    done = recorded(4, *late, strategy="none")
+    assert done.job.returncode == 0, done.job.stderr
+    assert done.rows[0]["wrong_elements"] == "0"
+    assert seconds(done.rows[0]) > 1
+    before, most = done.ranks[0]["peaks"]
+    assert most - before < 8 * 2**20  # what the 3 workers send at once would be 48 MiB
 
 
 @pytest.mark.parametrize("dtype", ["float16", "half", "double", "int32", "int64", "uint8", "bf16"])

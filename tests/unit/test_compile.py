@@ -21,7 +21,8 @@ from dpbench.engine.memory import Buffers, Place, Weights
 from dpbench.engine.slicing import slicing
 from dpbench.engine.steps import Step, run_lane
 from dpbench.engine.survey import IN_FLIGHT, SMALLEST_STAGING, Cut
-from dpbench.measure.plan import messages_of
+from dpbench.measure.memory import staged
+from dpbench.measure.plan import Plan, messages_of
 from dpbench.schedule.partition import part
 from dpbench.schedule.round import Round
 from dpbench.strategies.base import Roles, Scheduled
@@ -143,6 +144,18 @@ def test_staging_stays_within_the_server_buffer(name: str, cut: Cut, ranks: int,
     roles = scheduled(name).roles(ranks, dedicated=dedicated and ranks > 1)
     compiled = on_paper(Case(name, roles, cut, count, slices=5), rank=0)
     assert compiled.device.bytes <= max(cut.server_buffer, cut.lanes * SMALLEST_STAGING)
+
+
+@given(drawn.sampled_from(SCHEDULED), cuts, drawn.integers(1, 40), drawn.integers(0, 10**6), drawn.integers(1, 9))
+@settings(max_examples=60, deadline=None)
+def test_the_staging_that_is_asked_for_in_advance_is_what_is_allocated(
+    name: str, cut: Cut, ranks: int, count: int, slices: int
+) -> None:
+    roles = scheduled(name).roles(ranks)
+    plan = Plan(name, "cpu", count * cut.itemsize, count, roles, slices, cut.lanes)
+    for rank in {0, ranks - 1}:
+        compiled = on_paper(Case(name, roles, cut, count, slices), rank)
+        assert staged(plan, rank, False, cut) == compiled.device.bytes
 
 
 @pytest.mark.parametrize("name", SCHEDULED)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpbench.environment import launched, rank_hint, size_hint, speaks
+from dpbench.environment import ill_launched, launched, rank_hint, set_by_hand, size_hint, speaks
 
 BATCH_SCRIPT = {"SLURM_JOB_ID": "7", "SLURM_PROCID": "0", "SLURM_NTASKS": "8", "SLURM_LOCALID": "0"}
 SRUN = BATCH_SCRIPT | {"SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "4", "SLURM_PROCID": "2"}
@@ -20,6 +20,7 @@ INTERACTIVE_STEP = PTY | {"SLURM_STEP_ID": "4294967290"}
         ({"FLUX_TASK_RANK": "1", "FLUX_JOB_SIZE": "3"}, 1, 3),
         ({"PMIX_RANK": "1"}, 1, None),
         ({"MPI_LOCALRANKID": "1"}, 1, None),
+        ({"MPI_LOCALRANKID": "1", "MPI_LOCALNRANKS": "2"}, 1, 2),
         (SRUN, 2, 4),
         (SRUN | {"PMIX_RANK": "2"}, 2, 4),
     ],
@@ -56,6 +57,47 @@ def test_a_size_set_by_hand_is_known_but_starts_nothing() -> None:
     environ = {"OMPI_COMM_WORLD_SIZE": "4"}
     assert not launched(environ)
     assert size_hint(environ) == 4
+
+
+def test_a_size_set_by_hand_is_noted_where_it_is_not_the_truth() -> None:
+    (note,) = set_by_hand(1, {"OMPI_COMM_WORLD_SIZE": "4"})
+    assert note.startswith("OMPI_COMM_WORLD_SIZE=4 is set, but no launcher")
+    assert note.endswith("as MPI says, 1")
+    assert set_by_hand(4, {"OMPI_COMM_WORLD_SIZE": "4"}) == ()
+
+
+@pytest.mark.parametrize("environ", [{}, BATCH_SCRIPT, PTY, INTERACTIVE_STEP, SRUN])
+def test_an_allocation_is_nothing_that_was_set_by_hand(environ: dict[str, str]) -> None:
+    assert set_by_hand(1, environ) == ()
+
+
+OPEN_MPI = "Open MPI v5.0.11, package: Open MPI user"
+MPICH = "MPICH Version:      5.0.2\nMPICH configure:    --with-device=ch4"
+MPIRUN = {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2", "PMIX_RANK": "1", "PMIX_NAMESPACE": "job"}
+HYDRA = {"PMI_RANK": "1", "PMI_SIZE": "2", "MPI_LOCALRANKID": "1", "MPI_LOCALNRANKS": "2"}
+
+
+@pytest.mark.parametrize(
+    ("library", "environ", "ill"),
+    [
+        (MPICH, MPIRUN, True),
+        (OPEN_MPI, HYDRA, True),
+        (OPEN_MPI, {name: HYDRA[name] for name in ("MPI_LOCALRANKID", "MPI_LOCALNRANKS")}, True),
+        (OPEN_MPI, MPIRUN, False),
+        (MPICH, HYDRA, False),
+        (MPICH + " --with-pmix=/usr", MPIRUN, False),
+        ("Intel(R) MPI Library 2021.14", MPIRUN, False),  # its ranks will be alone, but not ended
+        (OPEN_MPI, HYDRA | {"PMIX_NAMESPACE": "job"}, False),
+        (OPEN_MPI, SRUN | {"PMI_RANK": "2", "PMI_SIZE": "4"}, False),  # Slurm's PMI, which Open MPI 4 may know
+        (OPEN_MPI, {"FLUX_TASK_RANK": "0", "FLUX_JOB_SIZE": "2", "PMI_RANK": "0"}, False),
+        (MPICH, {}, False),
+        (OPEN_MPI, SRUN, False),
+    ],
+)
+def test_a_launcher_that_cannot_be_the_librarys_is_known_before_mpi_starts(
+    library: str, environ: dict[str, str], ill: bool
+) -> None:
+    assert ill_launched(library, environ) == ill
 
 
 def test_a_step_without_a_rank_still_tells_its_size() -> None:

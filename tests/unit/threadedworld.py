@@ -20,6 +20,12 @@ class ThreadedWorld:
         self.barrier.wait(10)
         return everybodys
 
+    def from_root(self, value: Any) -> Any:
+        return self.gather(value)[0]
+
+    def host(self, rank: int) -> str:
+        return f"n{rank}"
+
     def maxima(self, values: list[int]) -> list[int]:
         return [max(each) for each in zip(*self.gather(values), strict=True)]
 

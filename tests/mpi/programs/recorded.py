@@ -1,7 +1,8 @@
 """dpbench, watched and with a fault: `recorded.py FOLDER FAULT STRATEGY ARGS...`.
 
-Each rank leaves FOLDER/RANK.json: its exit code, how often each strategy exchanged, in which order, and how often it
-opened a file called `*.csv`. The fault befalls STRATEGY on the last rank only, or `crowded` everybody.
+Each rank leaves FOLDER/RANK.json: its exit code, how often each strategy exchanged, in which order, how often it
+opened a file called `*.csv`, and the most memory it had, in bytes, by the first exchange and in the end. The fault
+befalls STRATEGY on the last rank only, or `crowded` everybody, or `poor` the last rank with 1 MB of memory left.
 """
 
 import json
@@ -16,6 +17,8 @@ from dpbench.cli import main
 from dpbench.engine import world
 from dpbench.engine.build import Engine
 from dpbench.engine.exchange import Exchange
+from dpbench.engine.limits import numbers
+from dpbench.measure import memory
 
 FOLDER, FAULT, STRATEGY, *ARGS = sys.argv[1:]
 
@@ -25,7 +28,13 @@ SPOILED = {"wrong": 0.5, "nan": float("nan"), "inf": float("inf")}
 exchanges: Counter[str] = Counter()
 order: list[str] = []
 opened: list[str] = []
+peaks: list[int] = []
 build = Engine.build
+
+
+def peak() -> int:
+    """Return the most memory that this process has had."""
+    return numbers(Path("/proc/self/status"), unit=1024).get("VmHWM", 0)
 
 
 def built(self: Engine, strategy: Any, roles: Any, shape: Any, buffers: Any) -> Exchange:
@@ -40,6 +49,7 @@ def built(self: Engine, strategy: Any, roles: Any, shape: Any, buffers: Any) -> 
 def watched(run: Any, name: str, output: Any) -> None:
     """Exchange; `output` is None where nothing is to go wrong."""
     exchanges[name] += 1
+    peaks[:] = peaks or [peak()]
     if order[-1:] != [name]:
         order.append(name)
     if output is not None and FAULT in DELAY_S:
@@ -59,8 +69,10 @@ sys.addaudithook(audit)
 Engine.build = built  # type: ignore[method-assign]
 if FAULT == "crowded":
     world.allowed_cores = lambda: {0}
+if FAULT == "poor":
+    memory.memory_left = lambda: {} if world.MPI.COMM_WORLD.rank < world.MPI.COMM_WORLD.size - 1 else {"": 10**6}
 code = main(ARGS)
 rank = world.MPI.COMM_WORLD.rank
-record = {"code": code, "exchanges": exchanges, "order": order, "opened": len(opened)}
+record = {"code": code, "exchanges": exchanges, "order": order, "opened": len(opened), "peaks": [*peaks, peak()]}
 Path(FOLDER, f"{rank}.json").write_text(json.dumps(record))
 sys.exit(code)

@@ -1,0 +1,66 @@
+"""How much memory this process can still get, and with whom it shares that: the machine's, and its control groups'."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from dpbench.engine.hosts import machine_identity
+
+CGROUPS = "sys/fs/cgroup"
+UNLIMITED = 2**60  # version 1 has no word for it, but a very large number
+
+
+def memory_left(root: Path = Path("/")) -> dict[str, int]:
+    """Return the bytes that can be had without swapping, from each pool that this process shares with others.
+
+    Pools of different processes are the same if their names are. Empty where the system does not tell. `root` is for
+    tests.
+    """
+    machine = machine_identity()
+    pools = {f"{machine} {folder.stat().st_ino}": left for folder, left in group_limits(root)}
+    info = numbers(root / "proc/meminfo", unit=1024)
+    return {machine: info["MemAvailable"], **pools} if "MemAvailable" in info else pools
+
+
+def group_limits(root: Path) -> Iterator[tuple[Path, int]]:
+    """Yield each control group around this process that has a limit, and the bytes left below it.
+
+    A group's limit holds for all groups within it. What is only cached from files counts as free: the kernel gives
+    that up first.
+    """
+    for base, path, names in memberships(root):
+        inside = Path(path.lstrip("/"))
+        for folder in dict.fromkeys([base / inside, *(base / parent for parent in inside.parents), base]):
+            limit, used = (number(folder / name) for name in names[:2])
+            if limit is not None and used is not None and limit < UNLIMITED:
+                yield folder, max(0, limit - used + numbers(folder / "memory.stat").get(names[2], 0))
+
+
+def memberships(root: Path) -> Iterator[tuple[Path, str, tuple[str, str, str]]]:
+    """Yield where the groups of this process lie that may limit memory, of version 2 and 1, and their files' names."""
+    for line in text_of(root / "proc/self/cgroup").splitlines():
+        hierarchy, controllers, path = line.split(":", 2)
+        if hierarchy == "0" and not controllers:
+            yield root / CGROUPS, path, ("memory.max", "memory.current", "inactive_file")
+        if "memory" in controllers.split(","):
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+            yield root / CGROUPS / "memory", path, names
+
+
+def text_of(path: Path) -> str:
+    """Return what a file says; nothing if there is none, or it may not be read."""
+    with suppress(OSError, UnicodeDecodeError):
+        return path.read_text()
+    return ""
+
+
+def number(path: Path) -> int | None:
+    """Return the number in a file; None if there is no file or it says otherwise, as `max`."""
+    text = text_of(path).strip()
+    return int(text) if text.isdigit() else None
+
+
+def numbers(path: Path, unit: int = 1) -> dict[str, int]:
+    """Return the numbers of a file whose lines are a name, a colon perhaps, and a number of `unit` bytes."""
+    words = [line.split() for line in text_of(path).splitlines()]
+    return {each[0].rstrip(":"): int(each[1]) * unit for each in words if len(each) > 1 and each[1].isdigit()}
