@@ -70,12 +70,12 @@ def _mistake(error: click.ClickException | DpbenchError | OSError) -> int:
 
 
 def _misused(message: str) -> int:
-    """Say what is wrong with the command line; not all ranks of a job need to have the same one."""
+    """Say what is wrong with the command line. Not all ranks of a job need to have the same one: so they meet."""
     if environment.launched() and environment.size_hint() != 1:
         try:
-            from dpbench.measure.job import refuse
+            from dpbench.measure.agree import require_no_mistake
 
-            refuse(message)
+            require_no_mistake(message)
         except DpbenchError as error:
             message = str(error) if error.code == Exit.USAGE else message  # else there is no job
     return _failed(message, Exit.USAGE)

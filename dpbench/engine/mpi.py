@@ -5,6 +5,7 @@ the main thread only.
 """
 
 import warnings
+from typing import Any
 
 from dpbench.engine.library import INSTALL
 from dpbench.environment import ill_launched, in_slurm_step, launched, size_hint
@@ -23,7 +24,7 @@ except (ImportError, RuntimeError) as error:
     said = ": ".join(str(error).splitlines()[:2])
     raise PlatformError(f"mpi4py cannot load an MPI library ({said}); {INSTALL}") from error
 
-__all__ = ["BINDING", "MPI", "library", "start"]
+__all__ = ["BINDING", "MPI", "everybodys", "library", "start"]
 
 BINDING: str = mpi4py.__version__
 
@@ -47,6 +48,12 @@ def start() -> None:
     told = size_hint()
     if MPI.COMM_WORLD.size == 1 and told not in (None, 1) and (launched() or in_slurm_step()):
         raise alone(told)
+
+
+def everybodys(value: Any) -> tuple[int, list[Any]]:
+    """Return this rank's number and every rank's value, once MPI is started; collective."""
+    start()
+    return MPI.COMM_WORLD.rank, MPI.COMM_WORLD.allgather(value)
 
 
 def alone(told: int | None) -> PlatformError:

@@ -1,9 +1,10 @@
 """What one rank finds out and all ranks must act on."""
 
+import platform
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from dpbench.errors import DpbenchError, Unsuitable
+from dpbench.errors import DpbenchError, Unsuitable, UsageError
 
 if TYPE_CHECKING:
     from dpbench.engine.world import World
@@ -25,6 +26,22 @@ def said_by_root(world: "World", error: DpbenchError) -> DpbenchError:
     """Return what each rank should raise for an error that all ranks have found: only rank 0's has a message."""
     error.agreed = True
     return error if world.rank == 0 else SaidByRoot(error.code)
+
+
+def require_no_mistake(mistake: str = "") -> None:
+    """Raise UsageError, on every rank, if any rank has found a mistake in its own command line. Starts MPI.
+
+    Collective, and the first of all that is: who made a mistake comes as far as here, and no further.
+    """
+    from dpbench.engine.mpi import everybodys
+
+    me, told = everybodys((platform.node(), mistake))
+    made = [(rank, host, text) for rank, (host, text) in enumerate(told) if text]
+    if made:
+        rank, host, text = made[0]
+        error = UsageError(text if len(made) == len(told) else f"rank {rank} on {host}: {text}")
+        error.agreed = True
+        raise error if me == 0 else SaidByRoot(error.code)
 
 
 def on_root(world: "World", action: Callable[[], T]) -> T:

@@ -55,34 +55,16 @@ class Difference(NamedTuple):
 
 def require_alike(world: "World", options: Options) -> None:
     """Raise, on every rank, UsageError if ranks have different arguments, PlatformError if they differ else."""
-    require_no_mistake(world, "")
     mine = {**arguments(options), **software(world), **variables(os.environ)}
     differing = world.gather(differences(mine, world.from_root(mine)) or None)
     if any(differing):
         raise said_by_root(world, unlike(world, differing))
 
 
-def require_no_mistake(world: "World", mistake: str) -> None:
-    """Raise UsageError, on every rank, if any rank has found a mistake in its own command line."""
-    mistakes = world.gather(mistake)
-    rank = next((rank for rank, text in enumerate(mistakes) if text), None)
-    if rank is not None:
-        where = "" if all(mistakes) else f"rank {rank} on {world.host(rank)}: "
-        raise said_by_root(world, UsageError(where + mistakes[rank]))
-
-
 def arguments(options: Options) -> dict[str, str]:
     """Return the options, as they could be typed."""
-    return {
-        f"--{SPELLED.get(field.name, field.name).replace('_', '-')}": text_of(getattr(options, field.name))
-        for field in fields(options)
-        if field.name not in UNHEEDED
-    }
-
-
-def text_of(value: Any) -> str:
-    """Return the value of an option."""
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    given = {field.name: getattr(options, field.name) for field in fields(options) if field.name not in UNHEEDED}
+    return {f"--{SPELLED.get(name, name).replace('_', '-')}": text_of(value) for name, value in given.items()}
 
 
 def software(world: "World") -> dict[str, str]:

@@ -9,8 +9,8 @@ from dpbench.devices.hostdtype import missing_for
 from dpbench.engine.world import World
 from dpbench.environment import set_by_hand
 from dpbench.errors import Exit
-from dpbench.measure.agree import on_root
-from dpbench.measure.alike import require_alike, require_no_mistake
+from dpbench.measure.agree import on_root, require_no_mistake
+from dpbench.measure.alike import require_alike
 from dpbench.measure.bench import Bench
 from dpbench.measure.breakdown import breakdown
 from dpbench.measure.case import Case, now
@@ -29,6 +29,7 @@ def run(options: Options, open_output: Callable[[], Output]) -> Exit:
     Raises a DpbenchError, on every rank, where that cannot be done; only rank 0's has a message.
     """
     found = look_around(options.devices, options.gpu_aware)
+    require_no_mistake()  # other ranks may have made one
     world = World()
     require_alike(world, options)
     require(world, f"--dtype {options.dtype}", missing_for(options.dtype))
@@ -54,11 +55,6 @@ def run(options: Options, open_output: Callable[[], Output]) -> Exit:
         codes += map(verdict, cases)
     output.end()
     return Exit.WRONG if Exit.WRONG in codes else Exit.OK if Exit.OK in codes else Exit.ENVIRONMENT
-
-
-def refuse(mistake: str) -> None:
-    """Raise UsageError about this rank's command line, on every rank; the others may be about to `run`."""
-    require_no_mistake(World(), mistake)
 
 
 def verdict(case: Case) -> Exit | None:

@@ -11,8 +11,8 @@ from dpbench.engine.exchange import Exchange
 from dpbench.engine.memory import Buffers, Weights, allocate, pair_of
 from dpbench.engine.recording import Recorder
 from dpbench.engine.world import World
-from dpbench.errors import Unsuitable
-from dpbench.measure.agree import all_or_none
+from dpbench.errors import PlatformError, Unsuitable
+from dpbench.measure.agree import all_or_none, said_by_root
 from dpbench.measure.calibrate import Calibration
 from dpbench.measure.case import Case, Ports, now, skipped
 from dpbench.measure.expected import Expected, Sums, Trained
@@ -59,7 +59,14 @@ class Stage:
 
     def link(self) -> Link:
         """Return what the links between the nodes allow for this device's memory."""
-        return Calibration(self.world, self.engine, self.options.dtype, self.itemsize).link()
+        try:
+            calibration = all_or_none(
+                self.world, lambda: Calibration(self.world, self.engine, self.options.dtype, self.itemsize)
+            )
+        except Unsuitable as reason:
+            error = PlatformError(f"the links cannot be measured: {reason}; --calibrate 0 does without")
+            raise said_by_root(self.world, error) from None
+        return calibration.link()
 
     def require_memory(self, plans: list[Plan]) -> None:
         """Raise Unsuitable, on every rank, if a host has not the memory for a size."""

@@ -1,6 +1,7 @@
 """Real ranks: every strategy leaves the exact sum on every worker, whatever the dtype, count, slices and cuts."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -9,12 +10,22 @@ from jobs import program
 
 RANKS = [1, 2, 3, 4, 5]
 DTYPES = ["float16", "float32", "float64", "int32", "int64", "bfloat16"]
-MIB = 2**20
+KIB, MIB = 2**10, 2**20
 
 
-def check(ranks: int, timeout: float = 120, **work: Any) -> None:
+# Each library's least limit above which a send waits for its receive; the variables of the other do nothing.
+LEAST_EAGER = {
+    "OMPI_MCA_btl_sm_eager_limit": "128",
+    "OMPI_MCA_btl_self_eager_limit": "128",
+    "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE": "1024",
+    "MPIR_CVAR_CH4_IPC_CMA_P2P_THRESHOLD": "1",
+    "UCX_RNDV_THRESH": "0",
+}
+
+
+def check(ranks: int, env: Mapping[str, str] | None = None, timeout: float = 120, **work: Any) -> None:
     """Run what `work` asks for (see programs/exchanges.py) and expect every sum to be right."""
-    job = program(ranks, "exchanges", json.dumps(work), timeout=timeout)
+    job = program(ranks, "exchanges", json.dumps(work), env=env, timeout=timeout)
     assert job.returncode == 0, job.stderr
     found = json.loads(job.stdout)
     assert found["wrong"] == []
@@ -50,3 +61,8 @@ def test_ten_thousand_exchanges_leave_no_request_no_memory_and_no_wrong_element(
     assert {live for (_, live), _ in found} == {0}
     resident = [memory for (memory, _), _ in found]
     assert max(resident[50:]) - max(resident[20:50]) <= MIB  # the first rounds fill the library's pools
+
+
+@pytest.mark.parametrize(("ranks", "nbytes"), [(3, [KIB, 4 * KIB, 64 * KIB, MIB]), (2, [16 * MIB])])
+def test_no_send_needs_to_be_buffered(ranks: int, nbytes: list[int]) -> None:
+    check(ranks, LEAST_EAGER, dtypes=["float32"], bytes=nbytes, slicings=[(1, 1), (5, 2)])

@@ -7,7 +7,7 @@ from typing import Any
 from threadedworld import on_ranks
 
 from dpbench.errors import DpbenchError, Exit
-from dpbench.measure.alike import arguments, differences, require_alike, require_no_mistake, short, variables
+from dpbench.measure.alike import arguments, differences, require_alike, short, variables
 from dpbench.measure.options import Options
 
 OPTIONS = Options("dpbench", sizes=(4096,))
@@ -66,12 +66,6 @@ def test_only_variables_that_matter_and_are_no_ranks_own_are_compared() -> None:
     own = {"OMPI_MCA_initial_wdir": "/a", "OMPI_MCA_ess_base_vpid": "3", "UCX_NET_DEVICES": "mlx5_1:1"}
     ranks = {"OMPI_COMM_WORLD_RANK": "3", "PMI_RANK": "3", "CUDA_VISIBLE_DEVICES": "3", "SLURM_PROCID": "3"}
     assert variables({**same, **own, **ranks, "HOME": "/a", "SECRET": "x"}) == same
-
-
-def test_a_mistake_of_one_rank_ends_all_and_one_of_all_is_no_ranks() -> None:
-    found = outcomes(3, lambda world: require_no_mistake(world, "no such size" if world.rank == 1 else ""))
-    assert found == [(2, "rank 1 on n1: no such size"), (2, ""), (2, "")]
-    assert outcomes(2, lambda world: require_no_mistake(world, "no such size")) == [(2, "no such size"), (2, "")]
 
 
 def test_an_option_is_compared_by_the_name_it_is_typed_with() -> None:
