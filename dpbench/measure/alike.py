@@ -4,7 +4,6 @@ import os
 import platform
 import sys
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -31,7 +30,7 @@ OWN = (
 )
 
 UNHEEDED = ("command", "notes")  # of the options: how they were spelled
-SPELLED = {"strategies": "strategy", "devices": "device", "dedicated": "dedicated-servers"}
+SPELLED = {"strategies": "strategy", "devices": "device", "dedicated": "dedicated-servers", "rate": "lr"}
 LONGEST = 60  # characters of a value
 NAMED = 3  # differences in the message
 
@@ -63,8 +62,15 @@ def require_alike(world: "World", options: Options) -> None:
 
 def arguments(options: Options) -> dict[str, str]:
     """Return the options, as they could be typed."""
-    given = {field.name: getattr(options, field.name) for field in fields(options) if field.name not in UNHEEDED}
+    given = {name: value for name, value in vars(options).items() if name not in (*UNHEEDED, "training")}
+    if options.training is not None:
+        given |= vars(options.training)
     return {f"--{SPELLED.get(name, name).replace('_', '-')}": text_of(value) for name, value in given.items()}
+
+
+def text_of(value: Any) -> str:
+    """Return the value of an option."""
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def software(world: "World") -> dict[str, str]:

@@ -8,7 +8,7 @@ from threadedworld import on_ranks
 
 from dpbench.errors import DpbenchError, Exit
 from dpbench.measure.alike import arguments, differences, require_alike, short, variables
-from dpbench.measure.options import Options
+from dpbench.measure.options import Options, Training
 
 OPTIONS = Options("dpbench", sizes=(4096,))
 
@@ -75,6 +75,8 @@ def test_an_option_is_compared_by_the_name_it_is_typed_with() -> None:
     assert found["--server-buffer"] == str(64 * 2**20)
     assert found["--straggler"] == "3,0.02"
     assert not {"--command", "--notes"} & set(found)
+    trained = arguments(replace(OPTIONS, training=Training(rate=0.5)))
+    assert dict(trained.items() - arguments(OPTIONS).items()) == {"--lr": "0.5", "--compute": "0.0"}
 
 
 def test_long_values_are_cut() -> None:
