@@ -10,6 +10,7 @@ import numpy as np
 
 from dpbench.engine.hosts import allowed_cores, host_identity, machine_identity, same_node
 from dpbench.engine.mpi import MPI
+from dpbench.engine.where import Where
 
 THREAD_LEVELS = {
     MPI.THREAD_SINGLE: "single",
@@ -33,6 +34,7 @@ class World:
         self.crowded: bool = any(self.comm.allgather(crowded_here))  #: some machine has more ranks than cores
         self.idle: Callable[[], None] | None = os.sched_yield if crowded_here else None
         self._names: list[str] = self.comm.allgather(platform.node())
+        self.where = Where(self.rank, self.host(self.rank), self.size)  #: what this rank is doing
         self.hosts = tuple(self.host(leader) for leader in sorted(set(self.leaders)))  #: one name per node
 
     @cached_property

@@ -18,7 +18,7 @@ class SaidByRoot(DpbenchError):
 
     def __init__(self, code: int) -> None:
         super().__init__("")
-        self.code = code  # type: ignore[assignment]
+        self.code = code
 
 
 def said_by_root(world: "World", error: DpbenchError) -> DpbenchError:

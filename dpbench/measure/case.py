@@ -32,6 +32,7 @@ class Case:
     phases: Phases | None = None  #: where they were asked for and the strategy has some
     samples: list[float] = field(default_factory=list)  #: seconds; maximum over ranks, per iteration
     elapsed: float = 0.0  #: seconds on rank 0 that the samples took, with all that belongs to them
+    exchanges: int = 0  #: so far, whatever for
     warmups: int = 0
     wrong: int | None = None  #: elements, over all ranks; None without a check
     stop_reason: str | None = None

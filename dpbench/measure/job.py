@@ -6,14 +6,16 @@ from typing import Any
 
 from dpbench import __version__
 from dpbench.devices.hostdtype import missing_for
+from dpbench.engine.signals import Signals, incomplete
 from dpbench.engine.world import World
 from dpbench.environment import in_slurm_step, launched, size_hint, speaks
-from dpbench.errors import Exit, PlatformError
+from dpbench.errors import Exit, PlatformError, Stopped
 from dpbench.measure.agree import SaidByRoot, on_root, said_by_root
 from dpbench.measure.bench import Bench
 from dpbench.measure.breakdown import breakdown
 from dpbench.measure.case import Case, now
-from dpbench.measure.devices import CRASH, Chosen, choose, look_around, require
+from dpbench.measure.devices import CRASH, Chosen, Finding, choose, look_around, require
+from dpbench.measure.guard import guarded
 from dpbench.measure.options import Options
 from dpbench.measure.output import Output, RootOutput
 from dpbench.measure.plan import Layout, make_plan
@@ -22,13 +24,22 @@ from dpbench.measure.stage import Stage
 from dpbench.results.facts import RunFacts
 
 
-def run(options: Options, open_output: Callable[[], Output]) -> Exit:
+def run(options: Options, open_output: Callable[[], Output]) -> int:
     """Measure what `options` ask for and return the exit code, the same on every rank.
 
-    Raises a DpbenchError, on every rank, where that cannot be done; only rank 0's has a message.
+    Raises a DpbenchError, on every rank, where that cannot be done; only rank 0's has a message. Raises RankFailed
+    where this rank fails by itself.
     """
     found = look_around(options.devices, options.gpu_aware)
     world = World()
+    with guarded(world.where, options) as signals:
+        return measured(world, options, open_output, found, signals)
+
+
+def measured(
+    world: World, options: Options, open_output: Callable[[], Output], found: Finding, signals: Signals
+) -> int:
+    """Measure, from the first agreement to the last row."""
     require_one_job(world)
     require(world, f"--dtype {options.dtype}", missing_for(options.dtype))
     chosen = choose(world, options.devices, options.gpu_aware, found)
@@ -39,17 +50,24 @@ def run(options: Options, open_output: Callable[[], Output]) -> Exit:
         device.name: Stage(world, device, options, chosen.trusts_collectives or not device.direct)
         for device in chosen.devices
     }
-    bench = Bench(world, stages, options, output.say)
+    bench = Bench(world, stages, options, output.say, signals)
     calibrates = options.calibrate and world.nodes > 1
     links = {name: stage.link() for name, stage in stages.items()} if calibrates else {}
+    bench.links = links
     facts = gather_facts(world, options, chosen, floor_s=bench.floor(), links=links)
     output.begin(facts, sum(map(len, blocks)))
     if any(device.direct for device in chosen.devices):
         output.say(CRASH)
     codes: list[Exit | None] = []
     for plans in blocks:
-        cases = bench.measure(plans, output.step)
+        try:
+            cases = bench.measure(plans, output.step)
+        except Stopped as stop:
+            output.say(incomplete(stop.number, world.where))
+            output.end()
+            return stop.code
         output.size([breakdown(case, make_row(case, options, facts), facts) for case in cases])
+        world.where.written.append(plans[0].bytes)
         codes += map(verdict, cases)
     output.end()
     return Exit.WRONG if Exit.WRONG in codes else Exit.OK if Exit.OK in codes else Exit.ENVIRONMENT
