@@ -14,7 +14,6 @@ from typing import Any
 from dpbench.engine.ending import abort, tell
 from dpbench.engine.where import Where
 from dpbench.errors import Exit
-from dpbench.units import format_time
 
 LOOKS = 8  # per timeout, but no more than one a second if that leaves LEAST_LOOKS
 LEAST_LOOKS = 4
@@ -69,7 +68,7 @@ class Watchdog:
         behind = outlook.fraction() if outlook else where.rank / where.size
         if self.over.wait(behind * where.size * TURN_S):
             return
-        self.say(f"{where}: {self.standing()}; no progress for {format_time(still)}")
+        self.say(f"{where}: {self.standing()}; no progress for {still:.3g} s")
         sleep(LAST_WORDS_S)
         self.end(Exit.FAILED)
 
