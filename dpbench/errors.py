@@ -1,6 +1,7 @@
 """Exit codes and the errors that carry them. A user's mistake is one of these, never a traceback."""
 
 from enum import IntEnum
+from signal import Signals
 
 
 class Exit(IntEnum):
@@ -49,7 +50,7 @@ class Stopped(DpbenchError):
 
     def __init__(self, number: int) -> None:
         super().__init__("")
-        self.number = number
+        self.name = Signals(number).name
         self.code = 128 + number  # as shells report signals
 
 

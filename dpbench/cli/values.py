@@ -90,14 +90,13 @@ class Switch(Value):
 
 
 class Above(Value):
-    """A finite number above a limit, or from it on if it is `included`."""
+    """A finite number above a limit."""
 
     MOST = 1e9
 
-    def __init__(self, name: str, limit: float, included: bool = False) -> None:
+    def __init__(self, name: str, limit: float) -> None:
         super().__init__(name)
         self.limit = limit
-        self.included = included
 
     def parse(self, text: str) -> float:
         """Return the number."""
@@ -105,9 +104,8 @@ class Above(Value):
             number = float(text)
         except ValueError:
             number = math.nan
-        if not (self.limit < number <= self.MOST or (self.included and number == self.limit)):
-            words = "from" if self.included else "above"
-            raise UsageError(f"{text!r} is not allowed: a number {words} {self.limit:g}, at most {self.MOST:g}")
+        if not (self.limit < number <= self.MOST):
+            raise UsageError(f"{text!r} is not allowed: a number above {self.limit:g}, at most {self.MOST:g}")
         return number
 
 

@@ -150,7 +150,8 @@ class Bench:
         """Return how long an exchange may stand still: longer than any that the links allow, and its delays."""
         if self.options.timeout == 0:
             return None
-        _, late = self.options.straggler or (None, 0.0)
+        late = self.options.straggler[1] if self.options.straggler else 0.0
+        late += self.options.training.compute if self.options.training else 0.0
         if self.options.timeout is not None:
             return self.options.timeout + late
         link = self.links.get(case.plan.device)

@@ -6,14 +6,14 @@ from typing import Any
 
 from dpbench import __version__
 from dpbench.devices.hostdtype import missing_for
-from dpbench.engine.signals import Signals, incomplete
+from dpbench.engine.signals import Signals
 from dpbench.engine.world import World
 from dpbench.environment import in_slurm_step, launched, size_hint, speaks
 from dpbench.errors import Exit, PlatformError, Stopped
 from dpbench.measure.agree import SaidByRoot, on_root, said_by_root
 from dpbench.measure.bench import Bench
 from dpbench.measure.breakdown import breakdown
-from dpbench.measure.case import Case, now
+from dpbench.measure.case import Case, now, skipped
 from dpbench.measure.devices import CRASH, Chosen, Finding, choose, look_around, require
 from dpbench.measure.guard import guarded
 from dpbench.measure.options import Options
@@ -22,6 +22,7 @@ from dpbench.measure.plan import Layout, make_plan
 from dpbench.measure.rows import make_row
 from dpbench.measure.stage import Stage
 from dpbench.results.facts import RunFacts
+from dpbench.results.phases import Breakdown
 
 
 def run(options: Options, open_output: Callable[[], Output]) -> int:
@@ -58,15 +59,19 @@ def measured(
     output.begin(facts, sum(map(len, blocks)))
     if any(device.direct for device in chosen.devices):
         output.say(CRASH)
+
+    def parts(cases: list[Case]) -> list[Breakdown]:
+        return [breakdown(case, make_row(case, options, facts), facts) for case in cases]
+
     codes: list[Exit | None] = []
-    for plans in blocks:
+    for done, plans in enumerate(blocks):
         try:
             cases = bench.measure(plans, output.step)
         except Stopped as stop:
-            output.say(incomplete(stop.number, world.where))
-            output.end()
+            reason = f"stopped by {stop.name}"
+            output.stop(reason, parts([skipped(plan, reason) for block in blocks[done:] for plan in block]))
             return stop.code
-        output.size([breakdown(case, make_row(case, options, facts), facts) for case in cases])
+        output.size(parts(cases))
         world.where.written.append(plans[0].bytes)
         codes += map(verdict, cases)
     output.end()

@@ -7,14 +7,16 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from threading import Event
-from time import sleep
+from time import sleep, time
 from typing import Any
 
 from dpbench.errors import PlatformError
 from dpbench.hooks import Hook, hooks
 from dpbench.measure.case import Case
+from dpbench.measure.expected import Sums
 
 ALL = ""  # strategies together
+NOTICE = "planted"  # begins the line that tells when
 
 
 class Planted:
@@ -35,6 +37,7 @@ class Planted:
         self.counts.update((case.plan.strategy, ALL))
         due = [hook for hook in self.hooks if self.is_due(hook, case.plan.strategy)]
         for hook in due:
+            os.write(2, f"\n{NOTICE} {hook.kind} at {time()}\n".encode())
             BEFORE.get(hook.kind, nothing)(case, hook.value)
         run()
         for hook in due:
@@ -73,9 +76,11 @@ def drop(case: Case, value: str) -> None:
 
 
 def corrupt(case: Case, value: str) -> None:
-    """Spoil the first element that this rank's output must hold: by a value, or by one more."""
-    first = case.holds[0][0] if case.holds else 0
-    case.output[first] = float(value) if value else case.output[first] + 1
+    """Spoil the first element that this rank must hold: by a value, or by one more."""
+    result: Any = case.result
+    array = result.output if isinstance(result, Sums) else result.weights
+    first = result.ranges[0][0]
+    array[first] = float(value) if value else array[first] + 1
 
 
 BEFORE: dict[str, Callable[[Case, str], object]] = {
