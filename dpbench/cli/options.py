@@ -73,7 +73,7 @@ TOPICS: Topics = {
         option(
             "--timeout",
             type=values.Whole("SECONDS", 0),
-            help="End the job after so long without progress; 0: never.  [default: 120, or 20 times the limit if that is more]",
+            help="End the job after so long without progress; 0: never.  [default: 120, or 20 times the limit]",
         ),
         option("--max-time", type=values.Above("SECONDS", 0), default=2.0, help="Sampling time of one case."),
         option("-c", "--check", type=values.Switch(), default="1", help="Check every result, outside the timed loop."),

@@ -73,7 +73,7 @@ KINDS = (
     Kind("corrupt", "nan", (1,), ends=False),
     Kind("corrupt", "inf", (1,), ends=False),
 )
-MESSAGE = re.compile(r"dpbench: (rank \d on \S+: \S+ \d+ KiB, iteration \d+: .*|incomplete: .*)")
+MESSAGE = re.compile(r"(?:dpbench: )?(rank \d on \S+: \S+ \d+ KiB, iteration \d+: .*|incomplete: .*)")
 
 
 class Fault(NamedTuple):
@@ -93,7 +93,7 @@ class Outcome(NamedTuple):
     """How a job with a fault ended."""
 
     code: int
-    stderr: str
+    printed: str
     seconds: float  #: from the fault on
     left: list[int]
     rows: list[list[str]]
@@ -131,26 +131,26 @@ def outcome(fault: Fault, folder: Path) -> Outcome:
     with subprocess.Popen(
         [*command, "-n", str(RANKS), sys.executable, "-m", "dpbench", *arguments],
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
         env={**environ, VARIABLE: str(fault), MARK: mark, "PYTHONPATH": path},
         start_new_session=True,
     ) as job:
         try:
-            _, stderr = job.communicate(timeout=60)
+            printed, _ = job.communicate(timeout=60)
         except subprocess.TimeoutExpired:
             end_all(job.pid, f"{MARK}={mark}")
-            stderr = f"over 60 s\n{job.communicate()[1]}"
+            printed = f"over 60 s\n{job.communicate()[0]}"
         left = list(survivors(job.pid, f"{MARK}={mark}"))
         end = time.time()
         while left and time.time() < end + SOON_S:  # a launcher's helpers may end a little after it
             time.sleep(0.05)
             left, end = list(survivors(job.pid, f"{MARK}={mark}")), time.time()
         end_all(job.pid, f"{MARK}={mark}")
-    planted = re.findall(r"^planted \w+ at ([\d.]+)$", stderr, re.MULTILINE)
+    planted = re.findall(r"^planted \w+ at ([\d.]+)$", printed, re.MULTILINE)
     rows = list(csv.reader(file.read_text().splitlines())) if file.exists() else []
-    return Outcome(job.returncode, stderr, end - float(planted[0] if planted else begin), left, rows)
+    return Outcome(job.returncode, printed, end - float(planted[0] if planted else begin), left, rows)
 
 
 def complaints(fault: Fault, found: Outcome) -> Iterator[str]:
@@ -161,11 +161,11 @@ def complaints(fault: Fault, found: Outcome) -> Iterator[str]:
         yield f"it took {found.seconds:.1f} s"
     if found.left:
         yield f"processes are left: {found.left}"
-    said = MESSAGE.findall(found.stderr)
+    said = MESSAGE.findall(found.printed)
     if not any(fault.kind.says in each for each in said) if fault.kind.says else said:
         yield f"the messages are {said}"
-    if fault.kind.name != "hang" and len(said) > 1:  # of an exchange that stands still each rank tells its part
-        yield f"{len(said)} messages: {said}" if fault.kind.name != "drop" else ""
+    if len(said) > 1 and fault.kind.name not in ("hang", "drop"):  # of what stands still each rank tells its part
+        yield f"{len(said)} messages: {said}"
     header, *rows = found.rows or [[]]
     finished = (fault.iteration - 1) // PER_SIZE if fault.kind.ends else len(SIZES)
     if not header or any(len(row) != len(header) for row in rows):
@@ -182,10 +182,11 @@ def failures(chosen: Sequence[Fault], beside: int = 2, show: bool = False) -> li
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(beside) as pool:
         outcomes = pool.map(lambda fault: (fault, outcome(fault, Path(folder))), chosen)
         for fault, result in outcomes:
-            wrong = [text for text in complaints(fault, result) if text]
-            found += [f"{fault}: {'; '.join(wrong)}\n{result.stderr[-1500:]}"] if wrong else []
+            wrong = list(complaints(fault, result))
+            found += [f"{fault}: {'; '.join(wrong)}\n{result.printed[-1500:]}"] if wrong else []
             if show:
-                print(f"{fault}: exit {result.code} after {result.seconds:.1f} s{'  FAILED' if wrong else ''}", flush=True)
+                failed = "  FAILED" if wrong else ""
+                print(f"{fault}: exit {result.code} after {result.seconds:.1f} s{failed}", flush=True)
     remove_unused(before)
     return found
 
