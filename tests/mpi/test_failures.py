@@ -41,13 +41,13 @@ def test_what_is_no_bug_shows_its_traceback_when_asked() -> None:
 
 
 def test_an_exchange_that_stands_still_is_told_by_slice_round_phase_and_peer() -> None:
-    done = job("drop@1:ring:4", "--timeout", "1", "--slices", "3", "--window", "2")
+    done = job("drop@1:ring:4", "--timeout", "1", "--slices", "4", "--window", "2")
     assert done.returncode == 4
     lines = [line for line in done.stderr.splitlines() if line.startswith("dpbench: ")]
     # The messages that follow in the same lane take the place of the lost one: the last one is missing.
     assert len(lines) == 1
     assert lines[0].startswith("dpbench: rank 2 on ")
-    assert ": ring 4 KiB, iteration 4: slice 3 of 3, round 6 (all-gather) waits for rank 1 to send; no pro" in lines[0]
+    assert ": ring 4 KiB, iteration 4: slice 3 of 4, round 6 (all-gather) waits for rank 1 to send; no pro" in lines[0]
 
 
 def test_a_rank_that_is_slow_but_moves_is_no_stall() -> None:
