@@ -76,7 +76,7 @@ def _lost(failure: RankFailed) -> int:
     if why is None or failure.debug:
         traceback.print_exception(cause)
     if code != CLOSED_PIPE:
-        click.echo(f"dpbench: {failure}: {why or f'{type(cause).__name__}: {cause}'}", err=True)
+        click.echo(f"dpbench: {failure}: {printable(why) if why else f'{type(cause).__name__}: {cause}'}", err=True)
     return _left(code)
 
 

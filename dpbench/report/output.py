@@ -79,14 +79,6 @@ class Report:
         if text := str(self.close() or ""):
             self.say(text)
 
-    def stop(self, reason: str, missing: Sequence[Breakdown] = ()) -> None:
-        """Keep the skipped rows of what is not measured and say that the output is incomplete."""
-        if self.csv:
-            self.csv.write(all_rows(missing))
-            self.csv.close()
-        self.held.close()
-        self.messages.print(f"incomplete: {reason}")
-
     def end(self) -> None:
         """Print the footer. Raises the DpbenchError of what was lost on the way."""
         if error := self.close():
