@@ -75,8 +75,10 @@ class Watchdog:
     def standing(self) -> str:
         """Return what the rank is waiting for."""
         where = self.where
-        if where.state != "exchange" or where.exchange is None:
-            return "waits for the other ranks" if where.state == "barrier" else "is not in an exchange"
+        if where.state == "barrier":
+            return "waits for the other ranks to begin"
+        if where.state == "elsewhere" or where.exchange is None:
+            return "is between exchanges"
         if where.exchange.outlook is None:
             return "the library call does not return"
         _thread.interrupt_main(QUESTION)

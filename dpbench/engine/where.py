@@ -22,7 +22,7 @@ class Where:
         self.patience_s: float | None = None  #: how long an exchange may stand still; None: for ever
         self.written: list[int] = []  #: the sizes that are safe
 
-    def enter(self, case: str, exchange: "Exchange", iterations: int, patience_s: float | None) -> None:
+    def enter(self, case: str, exchange: "Exchange | None", iterations: int, patience_s: float | None) -> None:
         """Note which case comes next, and how often it was exchanged before."""
         self.case, self.exchange, self.iteration = case, exchange, iterations
         self.patience_s = patience_s

@@ -54,6 +54,8 @@ class Bench:
 
     def measure(self, plans: list[Plan], step: Callable[[str], None]) -> list[Case]:
         """Return the finished cases of one size."""
+        where = self.world.where
+        where.enter(f"preparing {format_size(plans[0].bytes)}", None, 0, where.patience_s)
         cases = [
             case
             for name, stage in self.stages.items()

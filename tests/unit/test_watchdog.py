@@ -144,7 +144,7 @@ def test_who_waits_for_the_others_speaks_later_than_who_knows_more() -> None:
     assert watched(at("barrier"), 2 * PATIENCE_S) == ([], [])
     ended, said = watched(at("barrier"), 9 * PATIENCE_S)
     assert ended == [4]
-    assert "waits for the other ranks" in said[0]
+    assert "waits for the other ranks to begin" in said[0]
 
 
 def test_without_a_timeout_nothing_is_watched() -> None:
