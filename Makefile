@@ -10,7 +10,7 @@ BESIDE = -n 2 --dist loadgroup
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DELETE_ON_ERROR:
-.PHONY: help bench test test-mpich test-system perf lint clean
+.PHONY: help bench test test-mpich test-system perf faults lint clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -42,6 +42,9 @@ perf: .venv/dev.installed .venv-mpich/dev.installed .venv-gloo/installed ## comp
 lint: .venv/dev.installed ## check style and types
 	.venv/bin/python -m ruff check
 	.venv/bin/python -m mypy
+
+faults: .venv/dev.installed .venv-mpich/dev.installed ## plant some 300 faults, with both MPIs: every job ends as it should
+	failed=0; for venv in .venv .venv-mpich; do $$venv/bin/python tests/faults/campaign.py $(ARGS) || failed=1; done; exit $$failed
 
 clean: ## remove the environments and all caches
 	rm -rf .venv .venv-mpich .venv-gloo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

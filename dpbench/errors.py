@@ -1,6 +1,7 @@
 """Exit codes and the errors that carry them. A user's mistake is one of these, never a traceback."""
 
 from enum import IntEnum
+from signal import Signals
 
 
 class Exit(IntEnum):
@@ -17,7 +18,7 @@ class Exit(IntEnum):
 class DpbenchError(Exception):
     """A condition with a message for the user and an exit code; shown once, by one rank."""
 
-    code = Exit.FAILED
+    code: int = Exit.FAILED
     agreed = False  #: whether every rank raises it, or one of the same code: else the others must be ended
 
 
@@ -40,6 +41,25 @@ class ReaderLeft(DpbenchError):
 
     def __init__(self) -> None:
         super().__init__("")
+
+
+class Stopped(DpbenchError):
+    """A signal asked the job to stop, and the ranks have agreed to."""
+
+    agreed = True
+
+    def __init__(self, number: int) -> None:
+        super().__init__("")
+        self.name = Signals(number).name
+        self.code = 128 + number  # as shells report signals
+
+
+class RankFailed(Exception):
+    """A rank failed by itself, where this says; the cause is what it raised."""
+
+    def __init__(self, where: str, debug: bool = False) -> None:
+        super().__init__(where)
+        self.debug = debug  #: whether the traceback is wanted in any case
 
 
 class Unsuitable(Exception):

@@ -9,14 +9,12 @@ from contextlib import suppress
 
 import click
 
-from dpbench import environment
+from dpbench import environment, hooks
 from dpbench.cli.commands import program
+from dpbench.cli.reason import CLOSED_PIPE, INTERRUPTED, reason
 from dpbench.cli.speak import printable
 from dpbench.cli.streams import hold_closed
-from dpbench.errors import DpbenchError, Exit, UsageError
-
-INTERRUPTED = 128 + 2  #: as shells report SIGINT
-CLOSED_PIPE = 128 + 13  #: as shells report SIGPIPE
+from dpbench.errors import DpbenchError, Exit, RankFailed, UsageError
 
 # Some launchers end all ranks as soon as one exits with an error: the others wait for the one that speaks.
 HEAD_START_S = 2.0
@@ -30,8 +28,12 @@ def main(args: Sequence[str] | None = None) -> int:
     """
     hold_closed()
     arguments = list(sys.argv[1:] if args is None else args)
+    if hooks.hooks():
+        hooks.shift_clock(environment.rank_hint(), environment.size_hint())
     try:
         return _run(arguments)
+    except RankFailed as failure:
+        return _lost(failure)
     except (click.ClickException, DpbenchError, OSError) as error:
         return _mistake(error)
     except (KeyboardInterrupt, click.Abort):
@@ -87,18 +89,27 @@ def _mpi_runs() -> bool:
     return mpi is not None and mpi.Is_initialized() and mpi.COMM_WORLD.size > 1
 
 
+def _lost(failure: RankFailed) -> int:
+    """Say where this rank failed and why, with the traceback of a bug, and end the others."""
+    cause = failure.__cause__ or failure
+    code, why = reason(cause)
+    if why is None or failure.debug:
+        traceback.print_exception(cause)
+    if code != CLOSED_PIPE:
+        click.echo(f"dpbench: {failure}: {printable(why) if why else f'{type(cause).__name__}: {cause}'}", err=True)
+    return _left(code)
+
+
 def _left(code: int) -> int:
     """Leave alone, with `code`: where MPI runs the other ranks wait for this one, so they are ended."""
     if _mpi_runs():
-        from dpbench.engine.mpi import MPI
+        from dpbench.engine.ending import abort
 
-        for stream in filter(None, (sys.stdout, sys.stderr)):  # None where the shell has closed it
-            stream.flush()
-        MPI.COMM_WORLD.Abort(int(code))
+        abort(int(code))
     return int(code)
 
 
-def _failed(message: str, code: Exit) -> int:
+def _failed(message: str, code: int) -> int:
     """Print the message, if there is one, from one rank; return the code on all of them."""
     # Once MPI runs, rank 0 alone has a message, and MPI's end keeps the ranks together.
     with_mpi = _mpi_runs()

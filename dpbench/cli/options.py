@@ -70,6 +70,11 @@ TOPICS: Topics = {
             type=values.Whole("N", 0),
             help="Exactly N warm-ups.  [default: 10, or fewer in a quarter of --max-time]",
         ),
+        option(
+            "--timeout",
+            type=values.Whole("SECONDS", 0),
+            help="End the job after so long without progress; 0: never.  [default: 120, or 20 times the limit]",
+        ),
         option("--max-time", type=values.Above("SECONDS", 0), default=2.0, help="Sampling time of one case."),
         option("-c", "--check", type=values.Switch(), default="1", help="Check every result, outside the timed loop."),
         option(
@@ -112,6 +117,7 @@ TOPICS: Topics = {
         flag("-q", "--quiet", about="No header, no footer, no progress."),
     ],
     "Starting": [
+        flag("--debug", about="Show the traceback of whatever ends a rank."),
         option("--ranks", type=values.Whole("N", 1), help="Start N ranks on this machine; no mpirun needed."),
         option(
             *("-g", "gpus"),

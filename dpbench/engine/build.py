@@ -11,11 +11,13 @@ from dpbench.engine.compile import Compiler, SliceRounds
 from dpbench.engine.exchange import Exchange, LibraryExchange, ScheduleExchange
 from dpbench.engine.memory import Buffers
 from dpbench.engine.recording import Recorder
+from dpbench.engine.standing import Labels
 from dpbench.engine.steps import Lane, in_turn
 from dpbench.engine.survey import Cut
 from dpbench.engine.wire import Wire
 from dpbench.engine.world import World
 from dpbench.errors import Unsuitable
+from dpbench.hooks import hooks
 from dpbench.schedule.partition import part
 from dpbench.schedule.round import UPDATE, Round
 from dpbench.strategies.base import Library, Roles, Scheduled, Strategy
@@ -53,6 +55,10 @@ class Engine:
         self.trains = trains  #: whether the sum updates weights: exchanges are training steps
         self.idle = world.idle
         self.wire = Wire(world.exchange_comm)
+        if any(hook.kind == "drop" for hook in hooks()):
+            from dpbench.engine.lossy import LossyWire
+
+            self.wire = LossyWire(world.exchange_comm)
         self.calls = Calls(world.exchange_comm, device, trusts_collectives)
 
     def build(self, strategy: Strategy, roles: Roles, shape: Shape, buffers: Buffers) -> Exchange:
@@ -94,7 +100,8 @@ class Engine:
         except Unsuitable:
             self.wire.free(compiler.requests)
             raise
-        return ScheduleExchange(lanes, self.wire, self.idle, compiler.requests)
+        labels = Labels(slice_rounds, shape.slices, shape.window, recorder)
+        return ScheduleExchange(lanes, self.wire, self.idle, compiler.requests, ends=compiler.ends, labels=labels)
 
     def rounds(self, strategy: Scheduled, roles: Roles, shape: Shape, index: int) -> Iterator[Round]:
         """Return this rank's rounds for slice `index`."""
@@ -103,7 +110,7 @@ class Engine:
 
     def nothing(self) -> Exchange:
         """Return an exchange of nothing: what the harness itself takes."""
-        return ScheduleExchange([Lane([])], self.wire, self.idle, [])
+        return ScheduleExchange([Lane([])], self.wire, self.idle)
 
 
 def at_once(device: Device, source: Any, out: Any) -> Call:

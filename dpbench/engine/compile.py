@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dpbench.devices.base import Call, Device
 from dpbench.engine.memory import Buffers, Memory, Range, allocate
 from dpbench.engine.recording import Recorder
-from dpbench.engine.steps import Lane, Pool, Step, Transfer, restart
+from dpbench.engine.steps import End, Lane, Pool, Step, Transfer, restart
 from dpbench.engine.survey import IN_FLIGHT, Cut, operations, stages, survey
 from dpbench.errors import Unsuitable
 from dpbench.schedule.round import Op, Recv, Round, Send
@@ -53,6 +53,7 @@ class Compiler:
         self.cut = cut
         self.recorder = recorder
         self.requests: list[Any] = []  #: every persistent request, to be freed
+        self.ends: list[End] = []  #: of each of them
 
     def lanes(self, slice_rounds: SliceRounds, slices: int) -> list[Lane]:
         """Return the lanes; slice j runs in lane j mod W, in order of j."""
@@ -135,6 +136,7 @@ class Compiler:
             return Transfer(self.wire.transient(kind, spec, message.peer, tag), done)
         request = self.wire.persistent(kind, spec, message.peer, tag)
         self.requests.append(request)
+        self.ends.append((kind, message.peer))
         return Transfer(partial(restart, request), done, request)
 
     def slot(self, slot: int, where: Range) -> Range:

@@ -5,7 +5,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dpbench.engine.recording import Recorder
-from dpbench.engine.steps import Lane, run_lane
+from dpbench.engine.standing import Labels, Outlook
+from dpbench.engine.steps import End, Lane, run_lane
 
 if TYPE_CHECKING:  # what is measured can be described without MPI
     from dpbench.engine.wire import Wire
@@ -19,6 +20,7 @@ class Exchange(Protocol):
     run: Callable[[], None]  #: the exchange itself: the timed path
     restore: Callable[[], Any] | None  #: to be called before each run, outside the timed region
     recorder: Recorder | None  #: of the phases, where that was asked for
+    outlook: Outlook | None  #: on where it stands, for other threads; a library call does not tell
 
     def close(self) -> None:
         """Give back what it holds."""
@@ -29,11 +31,23 @@ class ScheduleExchange:
 
     restore: Callable[[], Any] | None = None
     recorder: Recorder | None = None
+    outlook: Outlook | None
 
-    def __init__(self, lanes: list[Lane], wire: "Wire", idle: Idle | None, requests: list[Any]) -> None:
+    def __init__(
+        self,
+        lanes: list[Lane],
+        wire: "Wire",
+        idle: Idle | None,
+        requests: Sequence[Any] = (),
+        *,
+        ends: Sequence[End] = (),
+        labels: Labels | None = None,
+    ) -> None:
         self.wire = wire
-        self.requests = requests
-        runners = [partial(run_lane, lane, wire) for lane in lanes]
+        self.requests = list(requests)
+        outlook = self.outlook = Outlook(lanes, list(zip(self.requests, ends, strict=True)), labels)
+        pairs = zip(lanes, outlook.standings, strict=True)
+        runners = [partial(run_lane, lane, wire, standing) for lane, standing in pairs]
         if len(runners) == 1:
             self.run: Callable[[], None] = partial(run_alone, runners[0], idle)
         else:
@@ -50,6 +64,7 @@ class LibraryExchange:
 
     restore: Callable[[], Any] | None = None
     recorder: Recorder | None = None
+    outlook: Outlook | None = None
 
     def __init__(self, run: Callable[[], None]) -> None:
         self.run: Callable[[], None] = run

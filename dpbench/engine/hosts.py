@@ -5,6 +5,9 @@ import platform
 import uuid
 from pathlib import Path
 
+from dpbench.environment import rank_hint, size_hint
+from dpbench.hooks import value_of
+
 
 def machine_identity() -> str:
     """Return what all processes of this machine have in common, whatever their host is called: they share cores."""
@@ -12,9 +15,14 @@ def machine_identity() -> str:
     return boot.read_text().strip() if boot.exists() else str(uuid.getnode())
 
 
+def host_name() -> str:
+    """Return what this host is called; tests may make up names."""
+    return value_of("node", rank_hint(), size_hint()) or platform.node()
+
+
 def host_identity() -> str:
     """Return what all processes of this host have in common, and those of others have not."""
-    return f"{platform.node()} {machine_identity()}"
+    return f"{host_name()} {machine_identity()}"
 
 
 def same_node(leaders: list[int], hosts: list[str]) -> list[int]:

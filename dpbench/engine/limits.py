@@ -5,6 +5,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from dpbench.engine.hosts import machine_identity
+from dpbench.environment import rank_hint, size_hint
+from dpbench.hooks import value_of
 
 CGROUPS = "sys/fs/cgroup"
 UNLIMITED = 2**60  # version 1 has no word for it, but a very large number
@@ -19,7 +21,11 @@ def memory_left(root: Path = Path("/")) -> dict[str, int]:
     machine = machine_identity()
     pools = {f"{machine} {folder.stat().st_ino}": left for folder, left in group_limits(root)}
     info = numbers(root / "proc/meminfo", unit=1024)
-    return {machine: info["MemAvailable"], **pools} if "MemAvailable" in info else pools
+    if "MemAvailable" in info:
+        pools[machine] = info["MemAvailable"]
+    if planted := value_of("memory", rank_hint(), size_hint()):
+        pools[machine] = int(planted)
+    return pools
 
 
 def group_limits(root: Path) -> Iterator[tuple[Path, int]]:

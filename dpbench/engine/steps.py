@@ -13,6 +13,10 @@ if TYPE_CHECKING:  # a lane can be compiled and run on any wire, without MPI
     from dpbench.engine.wire import Wire
 
 
+End = tuple[str, int]
+"""The other end of a message: `send` or `recv`, and the peer."""
+
+
 class Transfer(NamedTuple):
     """One message: how it is started, and what to do when it is complete."""
 
@@ -29,6 +33,10 @@ class Lane(NamedTuple):
     memory: Any = None  #: what the messages touch: their requests know addresses only, so it must live as long
 
 
+Chains = tuple[list[Iterator[Transfer]], list[Transfer], list[Any]]
+"""By chain: the messages that follow, the one under way, its request."""
+
+
 class Step(NamedTuple):
     """One round. Either a burst (all messages start together, the calls follow) or chains of messages.
 
@@ -41,6 +49,16 @@ class Step(NamedTuple):
     starts: list[Call]  #: a burst's messages where requests are made anew
     chains: list[list[Transfer]]
     after: list[Call]  #: what follows when all messages are complete
+
+
+class Standing:
+    """Where a lane stands, for whoever looks on from another thread: a store where it costs nothing is all it takes."""
+
+    __slots__ = ("chains", "steps")
+
+    def __init__(self) -> None:
+        self.steps: Iterator[Step] = iter(())  #: it knows how far it is
+        self.chains: Chains = ([], [], [])  #: of the last step that had some
 
 
 class Pool:
@@ -63,14 +81,18 @@ def restart(request: Any) -> Any:
     return request
 
 
-def run_lane(lane: Lane, wire: "Wire") -> Iterator[None]:
+UNWATCHED = Standing()
+
+
+def run_lane(lane: Lane, wire: "Wire", standing: Standing = UNWATCHED) -> Iterator[None]:
     """Run a lane's steps one after the other; yield while waiting, for messages or for the device.
 
     What a call made is complete before a message carries it, before its staging is received into again, and
     before the lane ends.
     """
     startall, testall, ready = wire.startall, wire.testall, lane.ready
-    for before, requests, starts, chains, after in lane.steps:
+    standing.steps = steps = iter(lane.steps)
+    for before, requests, starts, chains, after in steps:
         if before:
             for call in before:
                 call()
@@ -85,7 +107,7 @@ def run_lane(lane: Lane, wire: "Wire") -> Iterator[None]:
             while not testall(begun):
                 yield
         elif chains:
-            yield from run_chains(chains, wire.testsome, ready)
+            yield from run_chains(chains, wire.testsome, ready, standing)
         if after:
             for call in after:
                 call()
@@ -97,11 +119,13 @@ def run_chains(
     chains: list[list[Transfer]],
     testsome: Callable[[list[Any]], list[int] | None],
     ready: Callable[[], bool] | None,
+    standing: Standing,
 ) -> Iterator[None]:
     """Run chains of messages side by side; deal with each message as it completes; yield while waiting."""
     queues = [iter(chain) for chain in chains]
     current = [next(queue) for queue in queues]
     requests = [transfer.start() for transfer in current]
+    standing.chains = queues, current, requests
     unfinished = len(chains)
     while unfinished:
         completed = testsome(requests)

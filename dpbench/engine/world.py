@@ -1,15 +1,16 @@
 """The job as one rank sees it: who is where, and the collective calls that are not measured."""
 
 import os
-import platform
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from dpbench.engine.hosts import allowed_cores, host_identity, machine_identity, same_node
+from dpbench.engine.hosts import allowed_cores, host_identity, host_name, machine_identity, same_node
 from dpbench.engine.mpi import BINDING, MPI, library, start
+from dpbench.engine.where import Where
+from dpbench.hooks import hooks
 
 THREAD_LEVELS = {
     MPI.THREAD_SINGLE: "single",
@@ -36,7 +37,8 @@ class World:
         crowded_here = self.more_ranks_than_cores()
         self.crowded: bool = any(self.comm.allgather(crowded_here))  #: some machine has more ranks than cores
         self.idle: Callable[[], None] | None = os.sched_yield if crowded_here else None
-        self._names: list[str] = self.comm.allgather(platform.node())
+        self._names: list[str] = self.comm.allgather(host_name())
+        self.where = Where(self.rank, self.host(self.rank), self.size)  #: what this rank is doing
         self.hosts = tuple(self.host(leader) for leader in sorted(set(self.leaders)))  #: one name per node
 
     @property
@@ -63,6 +65,8 @@ class World:
         """Return the first of the ranks that share memory with this one, as MPI sees it."""
         shared = self.comm.Split_type(MPI.COMM_TYPE_SHARED)
         leader: int = shared.bcast(self.rank)
+        if hooks():  # hosts that tests made up share no memory
+            leader = next(rank for name, rank in shared.allgather((host_name(), self.rank)) if name == host_name())
         shared.Free()
         return leader
 

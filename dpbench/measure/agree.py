@@ -1,9 +1,9 @@
 """What one rank finds out and all ranks must act on."""
 
-import platform
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from dpbench.engine.hosts import host_name
 from dpbench.errors import DpbenchError, Unsuitable, UsageError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ class SaidByRoot(DpbenchError):
 
     def __init__(self, code: int) -> None:
         super().__init__("")
-        self.code = code  # type: ignore[assignment]
+        self.code = code
 
 
 def said_by_root(world: "World", error: DpbenchError) -> DpbenchError:
@@ -35,7 +35,7 @@ def require_no_mistake(mistake: str = "") -> None:
     """
     from dpbench.engine.mpi import everybodys
 
-    me, told = everybodys((platform.node(), mistake))
+    me, told = everybodys((host_name(), mistake))
     made = [(rank, host, text) for rank, (host, text) in enumerate(told) if text]
     if made:
         rank, host, text = made[0]

@@ -4,49 +4,69 @@ import random
 from collections.abc import Callable
 from time import perf_counter
 
+from dpbench.engine.signals import Signals
 from dpbench.engine.world import World
+from dpbench.errors import Stopped
 from dpbench.measure.case import Case
+from dpbench.measure.guard import PATIENCE_S
 from dpbench.measure.options import Options
 from dpbench.measure.plan import Plan, most_runs
+from dpbench.measure.planted import Planted
 from dpbench.measure.stage import Stage
 from dpbench.measure.stopping import WARMUPS, Decision, enough_warmups, next_block
 from dpbench.measure.timing import no_garbage_collection, timed
+from dpbench.results.link import Link, limit_s
 from dpbench.units import format_size
 
 LONG = 30.0  # seconds; a case expected to take longer is announced
 FLOOR_SAMPLES = 100
+LIMITS = 20  # that an exchange may take where they are known
 
 
 class Bench:
     """Measures on one rank; every method is collective."""
 
     def __init__(
-        self, world: World, stages: dict[str, Stage], options: Options, say: Callable[[str], None]
+        self,
+        world: World,
+        stages: dict[str, Stage],
+        options: Options,
+        say: Callable[[str], None],
+        signals: Signals,
     ) -> None:
         self.world = world
         self.stages = stages
         self.options = options
         self.say = say
         self.most = most_runs(options)
+        self.signals = signals
+        self.planted = Planted(world.rank, world.size)
         self.order = random.Random(options.seed)  # the same on every rank
+        self.links: dict[str, Link] = {}  #: by device, where they were measured
 
     def floor(self) -> float:
         """Return the time, in seconds, of an exchange of nothing: the median over samples like any other."""
         nothing = next(iter(self.stages.values())).engine.nothing()
-        times = self.world.maxima(timed(nothing, self.world.barrier, FLOOR_SAMPLES))
+        where = self.world.where
+        where.enter("an exchange of nothing", nothing, 0, where.patience_s)
+        times = self.world.maxima(timed(nothing, self.world.barrier, FLOOR_SAMPLES, where))
         return sorted(times)[len(times) // 2] / 1e9
 
     def measure(self, plans: list[Plan], step: Callable[[str], None]) -> list[Case]:
         """Return the finished cases of one size."""
+        where = self.world.where
+        where.enter(f"preparing {format_size(plans[0].bytes)}", None, 0, where.patience_s)
         cases = [
             case
             for name, stage in self.stages.items()
             for case in stage.cases([plan for plan in plans if plan.device == name])
         ]
         running = [case for case in cases if not case.finished_at]
+        for case in running:
+            self.planted.plant(case)
         with no_garbage_collection():
             for case in running:
-                step(f"{case.plan.strategy} {format_size(case.plan.bytes)}")
+                step(label(case))
                 self.verify(case)
                 self.warm_up(case)
             while running:
@@ -78,7 +98,7 @@ class Bench:
             left = (WARMUPS if self.options.warmup is None else self.options.warmup) - case.warmups
             block = min(max(1, case.warmups), left, self.most)
             case.result.spoil()
-            timed(case.running, self.world.barrier, block)
+            self.exchange(case, block)
             case.warmups += block
 
     def block(self, case: Case) -> None:
@@ -105,7 +125,7 @@ class Bench:
         result is finished: its times would mean nothing.
         """
         case.result.spoil()
-        times = self.world.maxima(timed(case.running, self.world.barrier, iterations))
+        times = self.exchange(case, iterations)
         if case.phases is not None:
             case.phases.add(self.world, iterations)
         if self.options.check:
@@ -113,3 +133,36 @@ class Bench:
             if case.wrong:
                 case.finish("wrong")
         return [time / 1e9 for time in times]
+
+    def exchange(self, case: Case, iterations: int) -> list[int]:
+        """Return the maximum over ranks of each iteration, in nanoseconds.
+
+        Raises Stopped, on every rank, if a signal has asked any of them to stop.
+        """
+        where = self.world.where
+        where.enter(label(case), case.running, case.exchanges, self.patience(case))
+        times = timed(case.running, self.world.barrier, iterations, where)
+        case.exchanges = where.iteration
+        *times, number = self.world.maxima([*times, self.signals.caught])
+        if number:
+            raise Stopped(number)
+        return times
+
+    def patience(self, case: Case) -> float | None:
+        """Return how long an exchange may stand still: longer than any that the links allow, and its delays."""
+        if self.options.timeout == 0:
+            return None
+        late = self.options.straggler[1] if self.options.straggler else 0.0
+        late += self.options.training.compute if self.options.training else 0.0
+        if self.options.timeout is not None:
+            return self.options.timeout + late
+        link = self.links.get(case.plan.device)
+        if link is None:
+            return PATIENCE_S + late
+        limit = limit_s(case.ports.load, link) if case.ports else 2 * case.plan.bytes / link.rank
+        return max(PATIENCE_S, LIMITS * limit) + late
+
+
+def label(case: Case) -> str:
+    """Return strategy and size, as people read them."""
+    return f"{case.plan.strategy} {format_size(case.plan.bytes)}"

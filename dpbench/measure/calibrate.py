@@ -6,6 +6,7 @@ from statistics import median
 from time import perf_counter
 
 from dpbench.engine.build import Engine, Shape
+from dpbench.engine.exchange import Exchange
 from dpbench.engine.memory import Buffers, pair_of
 from dpbench.engine.world import World
 from dpbench.measure.nodes import disjoint, ranks_by_node, same_place, usual_rate
@@ -61,12 +62,15 @@ class Calibration:
         count = LANES * piece // self.itemsize
         shape = Shape(self.dtype, self.itemsize, count, max(LANES, nbytes // piece), LANES, STAGING)
         exchange = self.engine.compiled(lambda index: probe(*part(0, count, LANES, index % LANES)), shape, self.buffers)
-        self.world.barrier()
-        start = perf_counter()
-        exchange.run()
-        took = perf_counter() - start
+        took = self.timed(exchange, 1)[0] / 1e9
         exchange.close()
         return took
+
+    def timed(self, exchange: Exchange, iterations: int) -> list[int]:
+        """Return this rank's times of an exchange."""
+        where = self.world.where
+        where.enter("calibration", exchange, 0, where.patience_s)
+        return timed(exchange, self.world.barrier, iterations, where)
 
     def slowest(self, seconds: float) -> float:
         """Return the longest time of all ranks."""
@@ -81,7 +85,7 @@ class Calibration:
         pair = (self.firsts[0], self.firsts[1])
         shape = Shape(self.dtype, self.itemsize, self.count, 1, 1, STAGING)
         exchange = self.engine.compiled(lambda _: ping_pong(self.world.rank, pair, 0, 1), shape, self.buffers)
-        times = self.world.maxima(timed(exchange, self.world.barrier, ROUND_TRIPS))
+        times = self.world.maxima(self.timed(exchange, ROUND_TRIPS))
         exchange.close()
         return float(median(times)) / 2 / 1e9
 

@@ -1,5 +1,6 @@
 """One case under way: what it exchanges, what it should leave behind, and the samples so far."""
 
+import time
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import NamedTuple
@@ -32,6 +33,7 @@ class Case:
     phases: Phases | None = None  #: where they were asked for and the strategy has some
     samples: list[float] = field(default_factory=list)  #: seconds; maximum over ranks, per iteration
     elapsed: float = 0.0  #: seconds on rank 0 that the samples took, with all that belongs to them
+    exchanges: int = 0  #: so far, whatever for
     warmups: int = 0
     wrong: int | None = None  #: elements, over all ranks; None without a check
     stop_reason: str | None = None
@@ -71,4 +73,4 @@ def skipped(plan: Plan, reason: str) -> Case:
 
 def now() -> str:
     """Return the time of day: UTC, ISO 8601."""
-    return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return datetime.fromtimestamp(time.time(), timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")

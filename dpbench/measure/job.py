@@ -6,31 +6,43 @@ from typing import Any
 
 from dpbench import __version__
 from dpbench.devices.hostdtype import missing_for
+from dpbench.engine.signals import Signals
 from dpbench.engine.world import World
 from dpbench.environment import set_by_hand
-from dpbench.errors import Exit
+from dpbench.errors import Exit, Stopped
 from dpbench.measure.agree import on_root, require_no_mistake
 from dpbench.measure.alike import require_alike
 from dpbench.measure.bench import Bench
 from dpbench.measure.breakdown import breakdown
-from dpbench.measure.case import Case, now
-from dpbench.measure.devices import CRASH, Chosen, choose, look_around, require
+from dpbench.measure.case import Case, now, skipped
+from dpbench.measure.devices import CRASH, Chosen, Finding, choose, look_around, require
+from dpbench.measure.guard import guarded
 from dpbench.measure.options import Options
 from dpbench.measure.output import Output, RootOutput
 from dpbench.measure.plan import Layout, make_plan
 from dpbench.measure.rows import make_row
 from dpbench.measure.stage import Stage
 from dpbench.results.facts import RunFacts
+from dpbench.results.phases import Breakdown
 
 
-def run(options: Options, open_output: Callable[[], Output]) -> Exit:
+def run(options: Options, open_output: Callable[[], Output]) -> int:
     """Measure what `options` ask for and return the exit code, the same on every rank.
 
-    Raises a DpbenchError, on every rank, where that cannot be done; only rank 0's has a message.
+    Raises a DpbenchError, on every rank, where that cannot be done; only rank 0's has a message. Raises RankFailed
+    where this rank fails by itself.
     """
     found = look_around(options.devices, options.gpu_aware)
     require_no_mistake()  # other ranks may have made one
     world = World()
+    with guarded(world.where, options) as signals:
+        return measured(world, options, open_output, found, signals)
+
+
+def measured(
+    world: World, options: Options, open_output: Callable[[], Output], found: Finding, signals: Signals
+) -> int:
+    """Measure, from the first agreement to the last row."""
     require_alike(world, options)
     require(world, f"--dtype {options.dtype}", missing_for(options.dtype))
     chosen = choose(world, options.devices, options.gpu_aware, found)
@@ -41,17 +53,28 @@ def run(options: Options, open_output: Callable[[], Output]) -> Exit:
         device.name: Stage(world, device, options, chosen.trusts_collectives or not device.direct)
         for device in chosen.devices
     }
-    bench = Bench(world, stages, options, output.say)
+    bench = Bench(world, stages, options, output.say, signals)
     calibrates = options.calibrate and world.nodes > 1
     links = {name: stage.link() for name, stage in stages.items()} if calibrates else {}
+    bench.links = links
     facts = gather_facts(world, options, chosen, floor_s=bench.floor(), links=links)
     output.begin(facts, sum(map(len, blocks)))
     if any(device.direct for device in chosen.devices):
         output.say(CRASH)
+
+    def parts(cases: list[Case]) -> list[Breakdown]:
+        return [breakdown(case, make_row(case, options, facts), facts) for case in cases]
+
     codes: list[Exit | None] = []
-    for plans in blocks:
-        cases = bench.measure(plans, output.step)
-        output.size([breakdown(case, make_row(case, options, facts), facts) for case in cases])
+    for done, plans in enumerate(blocks):
+        try:
+            cases = bench.measure(plans, output.step)
+        except Stopped as stop:
+            reason = f"stopped by {stop.name}"
+            output.stop(reason, parts([skipped(plan, reason) for block in blocks[done:] for plan in block]))
+            return stop.code
+        output.size(parts(cases))
+        world.where.written.append(plans[0].bytes)
         codes += map(verdict, cases)
     output.end()
     return Exit.WRONG if Exit.WRONG in codes else Exit.OK if Exit.OK in codes else Exit.ENVIRONMENT

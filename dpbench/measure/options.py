@@ -44,8 +44,10 @@ class Options:
     csv: str | None = None  #: a path, or "-" for stdout
     force: bool = False
     append: bool = False
+    timeout: int | None = None  #: seconds without progress that end the job; None: by the limit; 0: none do
     seed: int = 1
     quiet: bool = False
+    debug: bool = False  #: show the traceback of whatever ends a rank
 
 
 def check_training(options: Options) -> None:

@@ -9,27 +9,36 @@ from time import perf_counter_ns
 from dpbench.engine.exchange import Exchange
 from dpbench.engine.recording import Recorder
 from dpbench.engine.steps import in_turn
+from dpbench.engine.where import Where
 
 LATE, COMPUTE = "late", "compute"  #: the phases of a straggler, and of a training step's workers
 
 Run = Callable[[], None]
 
 
-def timed(exchange: Exchange, barrier: Callable[[], None], iterations: int) -> list[int]:
+def timed(
+    exchange: Exchange, barrier: Callable[[], None], iterations: int, where: Where | None = None
+) -> list[int]:
     """Return this rank's time of each of `iterations` exchanges, in nanoseconds.
 
     Before each a barrier that is not timed (as in ReproMPI; Hoefler & Belli, SC15, section 4.2.1); nothing is
-    allocated, printed or decided between the two clock readings. A recorder is told of both.
+    allocated, printed or decided between the two clock readings. A recorder is told of both. Where this rank
+    is gets noted in `where`.
     """
+    where = where or Where()
     run, restore, recorder = exchange.run, exchange.restore, exchange.recorder
     times = []
     for _ in range(iterations):
         if restore is not None:
             restore()
+        where.iteration += 1
+        where.state = "barrier"
         barrier()
+        where.state = "exchange"
         start = perf_counter_ns()
         run()
         end = perf_counter_ns()
+        where.state = "elsewhere"
         times.append(end - start)
         if recorder is not None:
             recorder.close(start, end)

@@ -9,7 +9,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import astuple
 from typing import IO
 
+from dpbench.environment import rank_hint, size_hint
 from dpbench.errors import DpbenchError, PlatformError, ReaderLeft, UsageError
+from dpbench.hooks import value_of
 from dpbench.results.csvtext import HEADER, encode, mended
 from dpbench.results.outfile import STDOUT, open_output
 from dpbench.results.patience import locked
@@ -26,7 +28,7 @@ class CsvFile:
         self._stream = stream
         self._descriptor = stream.fileno()
         self._is_file = path != STDOUT and stat.S_ISREG(os.fstat(self._descriptor).st_mode)
-        self._started = False
+        self._started, self._writes = False, 0
 
     def write(self, rows: Iterable[Row]) -> None:
         """Append the rows in one piece and leave them on the disk, or none of them.
@@ -86,6 +88,9 @@ class CsvFile:
         begin = os.fstat(self._descriptor).st_size
         written = 0
         try:
+            self._writes += 1
+            if (planted := value_of("disk", rank_hint(), size_hint())) and self._writes > int(planted):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             while written < len(data):  # one call, unless a pipe or a full disk takes less
                 written += os.write(self._descriptor, data[written:])
             if self._is_file:

@@ -1,31 +1,8 @@
-"""One rank fails alone: the others do not wait for it, and the exit code tells what it was."""
+"""What is no failure of one rank alone: ranks that are no job, and a size that the memory cannot hold."""
 
 import sys
-import time
 
-import pytest
 from launcher import launcher, mpirun, run
-
-from jobs import HERE, ROOT
-
-
-@pytest.mark.parametrize(
-    ("kind", "code", "said"),
-    [
-        ("bug", 4, "RuntimeError: planted"),
-        ("memory", 4, "MemoryError: planted"),
-        ("platform", 3, "dpbench: planted"),
-        ("disk", 3, "No space left on device"),
-        ("interrupt", 130, ""),
-    ],
-)
-def test_the_job_ends_at_once_with_the_code_of_the_rank_that_failed(kind: str, code: int, said: str) -> None:
-    begin = time.monotonic()
-    script = str(HERE / "programs" / "fault.py")  # not by `-m mpi4py`, which would end the others itself
-    job = mpirun(3, script, kind, "--sizes", "4K", "-n", "5", env={"PYTHONPATH": str(ROOT)}, timeout=30)
-    assert time.monotonic() - begin < 15
-    assert job.returncode == code
-    assert said in job.stderr
 
 
 def test_a_rank_that_is_alone_though_several_were_started_stops() -> None:

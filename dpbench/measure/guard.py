@@ -1,0 +1,27 @@
+"""What holds around a whole measurement: the watchdog, the signals, and where this rank was if it fails."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dpbench.engine.signals import Signals
+from dpbench.engine.watchdog import Watchdog
+from dpbench.engine.where import Where
+from dpbench.errors import DpbenchError, RankFailed
+from dpbench.measure.options import Options
+
+PATIENCE_S = 120.0  # with an exchange that stands still, unless the links need long for it
+
+
+@contextmanager
+def guarded(where: Where, options: Options) -> Iterator[Signals]:
+    """Watch over the measurement; yield the signals. Raises RankFailed for what this rank alone has raised."""
+    where.patience_s = None if options.timeout == 0 else options.timeout or PATIENCE_S
+    try:
+        with Signals(where) as signals, Watchdog(where):
+            yield signals
+    except DpbenchError as error:
+        if error.agreed:
+            raise
+        raise RankFailed(str(where), options.debug) from error
+    except BaseException as error:  # an exit too: the others would wait for this rank for ever
+        raise RankFailed(str(where), options.debug) from error
