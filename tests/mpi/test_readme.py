@@ -167,7 +167,8 @@ def test_the_tables_are_the_programs() -> None:
 def test_codes_are_those_that_can_occur() -> None:
     told = {row[0].strip("`") for row in table("code", "meaning", "what to do")}
     assert told == set(re.findall(r"W\d\d", inspect.getsource(quality))) <= set(WARNINGS)
-    assert {int(row[0]) for row in table("exit code", "meaning")} <= {*map(int, Exit)}
+    codes = {row[0] for row in table("exit code", "meaning")}
+    assert {int(code) for code in codes - {"128+n"}} <= {*map(int, Exit)}
 
 
 @pytest.mark.parametrize("name", ["ps", "sharded-ps", "ring"])
