@@ -19,13 +19,11 @@ def memory_left(root: Path = Path("/")) -> dict[str, int]:
     tests.
     """
     machine = machine_identity()
-    pools = {f"{machine} {folder.stat().st_ino}": left for folder, left in group_limits(root)}
     info = numbers(root / "proc/meminfo", unit=1024)
-    if "MemAvailable" in info:
-        pools[machine] = info["MemAvailable"]
+    whole = {machine: info["MemAvailable"]} if "MemAvailable" in info else {}
     if planted := value_of("memory", rank_hint(), size_hint()):
-        pools[machine] = int(planted)
-    return pools
+        whole[machine] = int(planted)
+    return whole | {f"{machine} {folder.stat().st_ino}": left for folder, left in group_limits(root)}
 
 
 def group_limits(root: Path) -> Iterator[tuple[Path, int]]:
