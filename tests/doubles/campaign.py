@@ -31,6 +31,7 @@ from fakenetwork import FakeWire, Network  # noqa: E402
 from dpbench.devices.cuda import CudaDevice, StagedCudaDevice  # noqa: E402
 from dpbench.engine.compile import Compiler  # noqa: E402
 from dpbench.engine.memory import Buffers, Place, Weights, allocate, pair_of  # noqa: E402
+from dpbench.engine.mpi import start  # noqa: E402
 from dpbench.engine.steps import run_lane  # noqa: E402
 from dpbench.engine.survey import Cut  # noqa: E402
 from dpbench.measure.payload import Payload, count_wrong, fill  # noqa: E402
@@ -49,6 +50,7 @@ def main() -> int:
     """Return 0 if every output of every exchange was right."""
     if sys.argv[1] == "eager":
         cupy.cuda.Stream.begin = lambda stream, operation: operation()
+    start()  # a library's datatypes are asked for their sizes
     wrong = uploads() + sum(exchanges()) + library() + training() + calibration()
     print(f"{wrong} wrong elements")
     return min(wrong, 1)

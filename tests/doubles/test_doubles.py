@@ -38,4 +38,5 @@ def test_the_waits_of_the_engine_the_devices_and_the_payload_are_found() -> None
 def test_no_wait_can_be_left_out(site: str) -> None:
     ended = campaign("lazy", site)
     assert ended.returncode == 1, f"nothing noticed that {site} is left out"
-    assert ended.stdout.endswith("wrong elements\n"), ended.stderr
+    # Without what waits for it a stream may be freed too early: the double says so.
+    assert ended.stdout.endswith("wrong elements\n") or "CUDARuntimeError" in ended.stderr, ended.stderr
