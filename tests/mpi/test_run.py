@@ -103,7 +103,7 @@ def test_files_get_no_escapes_and_as_many_lines_however_many_iterations() -> Non
     jobs = [dpbench(2, "--sizes", "8,64", "-n", n, "-w", "1", **narrow) for n in ("3", "300")]
     for job in jobs:
         lines = [line for line in job.stdout.splitlines() if line.startswith("ring ")]
-        assert all(re.fullmatch(r"ring +1 × 1 +[\d.]+ [µm]s +(n/a|[\d.]+%)( +[\d.]+){2} +[\d.]+ S +0 +[\d.]+", line)
+        assert all(re.fullmatch(r"ring +1 × 1 +[\d.]+ [µm]s +(n/a|[\d.]+%)( +[\de.-]+){2} +[\d.]+ S +0 +[\d.]+", line)
                    for line in lines)  # fmt: skip
         assert job.returncode == 0
         assert not re.search("[\x1b\r]", job.stdout + job.stderr)
