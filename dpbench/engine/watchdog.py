@@ -78,7 +78,7 @@ class Watchdog:
         if where.state == "barrier":
             return "waits for the other ranks to begin"
         if where.state == "elsewhere" or where.exchange is None:
-            return "is between exchanges"
+            return "is between exchanges, where ranks wait for each other"
         if where.exchange.outlook is None:
             return "the library call does not return"
         _thread.interrupt_main(QUESTION)
