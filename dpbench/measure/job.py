@@ -19,7 +19,7 @@ from dpbench.measure.devices import CRASH, Chosen, Finding, choose, look_around,
 from dpbench.measure.guard import guarded
 from dpbench.measure.options import Options
 from dpbench.measure.output import Output, RootOutput
-from dpbench.measure.plan import Layout, make_plan
+from dpbench.measure.plan import Layout, Plan, make_plan
 from dpbench.measure.rows import make_row
 from dpbench.measure.stage import Stage
 from dpbench.results.facts import RunFacts
@@ -61,9 +61,14 @@ def measured(
     output.begin(facts, sum(map(len, blocks)))
     if any(device.direct for device in chosen.devices):
         output.say(CRASH)
+    return size_by_size(bench, blocks, output, facts)
+
+
+def size_by_size(bench: Bench, blocks: list[list[Plan]], output: RootOutput, facts: RunFacts) -> int:
+    """Measure all sizes, hand the rows of each on, and return the exit code."""
 
     def parts(cases: list[Case]) -> list[Breakdown]:
-        return [breakdown(case, make_row(case, options, facts), facts) for case in cases]
+        return [breakdown(case, make_row(case, bench.options, facts), facts) for case in cases]
 
     codes: list[Exit | None] = []
     for done, plans in enumerate(blocks):
@@ -74,7 +79,7 @@ def measured(
             output.stop(reason, parts([skipped(plan, reason) for block in blocks[done:] for plan in block]))
             return stop.code
         output.size(parts(cases))
-        world.where.written.append(plans[0].bytes)
+        bench.world.where.written.append(plans[0].bytes)
         codes += map(verdict, cases)
     output.end()
     return Exit.WRONG if Exit.WRONG in codes else Exit.OK if Exit.OK in codes else Exit.ENVIRONMENT
