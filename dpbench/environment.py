@@ -1,8 +1,24 @@
-"""Who started this process, as its environment variables tell. No MPI is needed, and none is asked."""
+"""What environment variables tell: who started this process, and what changes its measurements.
+
+No MPI is needed, and none is asked.
+"""
 
 import os
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
+
+# Variables that change what is measured, by their beginnings.
+RELEVANT = (
+    *("OMPI_MCA_", "PMIX_MCA_", "MPIR_CVAR_", "MPICH_", "I_MPI_", "UCX_", "FI_"),
+    *("MALLOC_", "GLIBC_TUNABLES", "DPBENCH_"),
+)
+# Those, and what launchers and batch systems say: these are recorded, and no other ones.
+RECORDED = (
+    *RELEVANT,
+    *("OMPI_", "PMIX_", "PMI_", "PRTE_", "HYDRA_", "MPI_LOCAL", "MV2_", "PALS_", "FLUX_", "SLURM_", "SRUN_"),
+    *("CUDA_", "NVIDIA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"),
+)
+SECRET = ("TOKEN", "KEY", "SECRET", "PASS", "CRED", "AUTH", "JWT", "COOKIE", "PRIVATE")  # in a name
 
 
 class Launch(NamedTuple):
@@ -119,3 +135,13 @@ def number(environ: Mapping[str, str], name: str) -> int | None:
     """Return the variable as a number; None if it is unset or is not one, for variables can hold anything."""
     text = environ.get(name, "").strip()
     return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
+
+
+def recorded(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the variables that results are kept with, by name; never one whose name looks like a secret.
+
+    Bytes that are no text come escaped.
+    """
+    names = sorted(name for name in environ if name.startswith(RECORDED))
+    open_names = [name for name in names if not any(word in name.upper() for word in SECRET)]
+    return {name: environ[name].encode("utf-8", "backslashreplace").decode() for name in open_names}

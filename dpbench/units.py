@@ -1,6 +1,7 @@
 """Sizes, rates and times as people write and read them: one parser for every size, one for every rate."""
 
 import re
+from collections.abc import Iterable
 from fractions import Fraction
 
 from dpbench.errors import UsageError
@@ -89,3 +90,14 @@ def format_time(seconds: float) -> str:
     value = rounded * scales[unit]
     whole_digits = len(str(int(abs(value))))
     return f"{value:.{max(0, 4 - whole_digits)}f} {unit}"
+
+
+def format_numbers(values: Iterable[int]) -> str:
+    """Return the numbers, sorted, neighbours together: `0-3,5`."""
+    runs: list[list[int]] = []
+    for value in sorted(values):
+        if runs and value == runs[-1][1] + 1:
+            runs[-1][1] = value
+        else:
+            runs.append([value, value])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)

@@ -9,6 +9,10 @@ from dpbench.environment import rank_hint, size_hint
 from dpbench.hooks import value_of
 
 CGROUPS = "sys/fs/cgroup"
+MEMORY_FILES = {  # by version
+    1: ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    2: ("memory.max", "memory.current", "inactive_file"),
+}
 UNLIMITED = 2**60  # version 1 has no word for it, but a very large number
 
 
@@ -32,23 +36,27 @@ def group_limits(root: Path) -> Iterator[tuple[Path, int]]:
     A group's limit holds for all groups within it. What is only cached from files counts as free: the kernel gives
     that up first.
     """
-    for base, path, names in memberships(root):
+    for folder, version in groups(root, "memory"):
+        names = MEMORY_FILES[version]
+        limit, used = (number(folder / name) for name in names[:2])
+        if limit is not None and used is not None and limit < UNLIMITED:
+            yield folder, max(0, limit - used + numbers(folder / "memory.stat").get(names[2], 0))
+
+
+def groups(root: Path, controller: str) -> Iterator[tuple[Path, int]]:
+    """Yield the folders of the control groups around this process that may limit something, and their version."""
+    for line in text_of(root / "proc/self/cgroup").splitlines():
+        hierarchy, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if hierarchy == "0" and not controllers:
+            base, version = root / CGROUPS, 2
+        elif controller in controllers.split(","):
+            base, version = root / CGROUPS / controller, 1
+        else:
+            continue
         inside = Path(path.lstrip("/"))
         for folder in dict.fromkeys([base / inside, *(base / parent for parent in inside.parents), base]):
-            limit, used = (number(folder / name) for name in names[:2])
-            if limit is not None and used is not None and limit < UNLIMITED:
-                yield folder, max(0, limit - used + numbers(folder / "memory.stat").get(names[2], 0))
-
-
-def memberships(root: Path) -> Iterator[tuple[Path, str, tuple[str, str, str]]]:
-    """Yield where the groups of this process lie that may limit memory, of version 2 and 1, and their files' names."""
-    for line in text_of(root / "proc/self/cgroup").splitlines():
-        hierarchy, controllers, path = line.split(":", 2)
-        if hierarchy == "0" and not controllers:
-            yield root / CGROUPS, path, ("memory.max", "memory.current", "inactive_file")
-        if "memory" in controllers.split(","):
-            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
-            yield root / CGROUPS / "memory", path, names
+            yield folder, version
 
 
 def text_of(path: Path) -> str:

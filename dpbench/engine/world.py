@@ -52,6 +52,11 @@ class World:
         return library()
 
     @property
+    def library_string(self) -> str:
+        """All that the MPI library says of itself."""
+        return str(MPI.Get_library_version()).rstrip("\0").strip()
+
+    @property
     def thread_level(self) -> str:
         """The thread level that MPI gave."""
         return THREAD_LEVELS[MPI.Query_thread()]
@@ -99,6 +104,11 @@ class World:
     def gather(self, value: Any) -> list[Any]:
         """Return every rank's value on every rank, in rank order."""
         return self.comm.allgather(value)
+
+    def to_root(self, value: Any) -> list[Any] | None:
+        """Return every rank's value, in rank order, on rank 0; None on the others."""
+        values: list[Any] | None = self.comm.gather(value)
+        return values
 
     def sum(self, value: int) -> int:
         """Return the sum over ranks on every rank."""

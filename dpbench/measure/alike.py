@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dpbench import __version__
+from dpbench.environment import RELEVANT
 from dpbench.errors import DpbenchError, PlatformError, UsageError
 from dpbench.measure.agree import said_by_root
 from dpbench.measure.options import Options
@@ -16,12 +17,8 @@ from dpbench.measure.options import Options
 if TYPE_CHECKING:
     from dpbench.engine.world import World
 
-# Variables that change what is measured, by their beginnings.
-RELEVANT = (
-    *("OMPI_MCA_", "PMIX_MCA_", "MPIR_CVAR_", "MPICH_", "I_MPI_", "UCX_", "FI_"),
-    *("MALLOC_", "GLIBC_TUNABLES", "DPBENCH_"),
-)
-# Those among them that launchers set for each rank, node or part of a job, and choices of a node's own hardware.
+# Of the relevant variables those that launchers set for each rank, node or part of a job, and choices of a node's own
+# hardware.
 OWN = (
     *("OMPI_MCA_ess_", "OMPI_MCA_orte_", "OMPI_MCA_prte_", "OMPI_MCA_pmix", "OMPI_MCA_shmem_RUNTIME_QUERY_hint"),
     *("OMPI_MCA_num_procs", "OMPI_MCA_initial_wdir", "OMPI_MCA_cpu_type", "OMPI_MCA_mpi_oversubscribe"),

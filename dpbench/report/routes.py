@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from dpbench.report import words
 from dpbench.schedule.draw import Drawing, DrawnRound, Message
+from dpbench.units import format_numbers
 
 
 class Route(NamedTuple):
@@ -18,8 +19,8 @@ class Route(NamedTuple):
     @property
     def cells(self) -> tuple[str, str, str]:
         """The columns of the line."""
-        dests = f" -> {words.numbers(self.dests)}" if self.dests else ""
-        return f"{words.numbers(self.sources)}{dests}", self.what, self.does
+        dests = f" -> {format_numbers(self.dests)}" if self.dests else ""
+        return f"{format_numbers(self.sources)}{dests}", self.what, self.does
 
 
 def routes(drawing: Drawing, round_: DrawnRound) -> list[Route]:

@@ -7,26 +7,16 @@ from dpbench.report.header import count
 from dpbench.schedule.draw import Drawing
 from dpbench.schedule.faults import ranks_of
 from dpbench.schedule.round import Op
+from dpbench.units import format_numbers
 
 GAP = "  "  #: between columns
 OPS: dict[Op, str] = {"first": "added", "add": "added", "replace": "replaces"}
 
 
-def numbers(values: Iterable[int]) -> str:
-    """Return the numbers, sorted, neighbours together: `0-3,5`."""
-    runs: list[list[int]] = []
-    for value in sorted(values):
-        if runs and value == runs[-1][1] + 1:
-            runs[-1][1] = value
-        else:
-            runs.append([value, value])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
-
-
 def ranks(values: Iterable[int]) -> str:
     """Return `rank 3`, `ranks 0-3` or, where naming them would take long, `32 ranks`."""
     values = list(values)
-    text = numbers(values)
+    text = format_numbers(values)
     if text.count(",") > 3:
         return count(len(values), "rank")
     return f"{'rank' if len(values) == 1 else 'ranks'} {text}"
@@ -36,7 +26,7 @@ def chunks(drawing: Drawing, which: range) -> str:
     """Return `chunk 2`, `chunks 2-3`, or `gradient` for all of it."""
     if len(which) == len(drawing.chunks):
         return "gradient"
-    return f"{'chunk' if len(which) == 1 else 'chunks'} {numbers(which)}"
+    return f"{'chunk' if len(which) == 1 else 'chunks'} {format_numbers(which)}"
 
 
 def amount(elements: int, gradient: int) -> str:
