@@ -1,7 +1,9 @@
 """Sizes, rates and times as people write and read them: one parser for every size, one for every rate."""
 
 import re
+import time
 from collections.abc import Iterable
+from datetime import datetime, timezone
 from fractions import Fraction
 
 from dpbench.errors import UsageError
@@ -101,3 +103,8 @@ def format_numbers(values: Iterable[int]) -> str:
         else:
             runs.append([value, value])
     return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+
+
+def now() -> str:
+    """Return the time of day: UTC, ISO 8601."""
+    return datetime.fromtimestamp(time.time(), timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")

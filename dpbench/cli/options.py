@@ -111,9 +111,21 @@ TOPICS: Topics = {
         option(
             "--csv", metavar="FILE", help="Also write rows to FILE; - is stdout, the table goes to stderr."
         ),
+        option(
+            "--json",
+            metavar="FILE",
+            help="Also write rows, every time of every rank, plan, links and environment to FILE, as one document; "
+            "- is stdout.",
+        ),
+        option(
+            "--raw",
+            type=names.Word("auto", "all"),
+            default="auto",
+            help="Times in the document: of all ranks, or above 64 ranks of each iteration's slowest only (auto).",
+        ),
         flag("--phases", about="Also each phase of a strategy: its time, its bytes and the rates of its ports."),
-        flag("--force", about="Overwrite FILE."),
-        flag("--append", about="Continue FILE."),
+        flag("--force", about="Overwrite the files."),
+        flag("--append", about="Continue the file of --csv."),
         flag("-q", "--quiet", about="No header, no footer, no progress."),
     ],
     "Starting": [

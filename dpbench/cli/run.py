@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpbench import environment
+from dpbench.cli.files import has_files, require_one_use_of_each_file
 from dpbench.cli.options import TOPICS, Topics
 from dpbench.cli.streams import outlive_readers
 from dpbench.cli.sweep import Sweep
@@ -50,8 +51,8 @@ def measure(context: click.Context, /, ranks: int | None, **given: Any) -> int:
     if ranks:
         from dpbench.engine.library import become_ranks
 
-        if options.csv not in (None, "-"):
-            outlive_readers()  # the file shall be complete
+        if has_files(options.csv, options.json):
+            outlive_readers()  # they shall be complete
         program = [sys.executable, "-m", "dpbench", *without_ranks(str(context.info_name), typed)]
         become_ranks(ranks, program, **{TYPED: options.command})
     if not environment.launched():
@@ -83,7 +84,7 @@ def options_from(typed: Sequence[str], *, textbook: bool, slices: int | str | No
     """Return the options; raises UsageError where they contradict each other."""
     if textbook and slices not in (None, 1):
         raise UsageError(f"--textbook means --slices 1; leave out --slices {slices}")
-    require_one_use_of_the_file(given["csv"], given["force"], given["append"])
+    require_one_use_of_each_file(given["csv"], given["json"], given["force"], given["append"])
     sweep = Sweep(**{name: given.pop(name) for name in ("least", "most", "factor", "step", "exact")})
     sizes, notes = sweep.sizes(given["dtype"])
     if given["straggler"]:
@@ -109,16 +110,6 @@ def described(training: Training) -> str:
     """Return what happens in a training step."""
     computing = f"{format_time(training.compute)} of computing, " if training.compute else ""
     return f"a training step: {computing}the exchange, and weights -= {training.rate:g} × sum of the gradients"
-
-
-def require_one_use_of_the_file(csv: str | None, force: bool, append: bool) -> None:
-    """Raise UsageError unless --csv, --force and --append fit together."""
-    if csv == "":
-        raise UsageError("--csv '' names no file; give a path, or - for stdout")
-    if force and append:
-        raise UsageError("--force overwrites the file of --csv, --append continues it; use one of them")
-    if (force or append) and csv in (None, "-"):
-        raise UsageError(f"--{'force' if force else 'append'} needs a file; add --csv FILE")
 
 
 def as_text(typed: Sequence[str]) -> str:

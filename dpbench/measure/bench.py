@@ -12,6 +12,7 @@ from dpbench.measure.guard import PATIENCE_S
 from dpbench.measure.options import Options
 from dpbench.measure.plan import Plan, most_runs
 from dpbench.measure.planted import Planted
+from dpbench.measure.raw import gathered
 from dpbench.measure.stage import Stage
 from dpbench.measure.stopping import WARMUPS, Decision, enough_warmups, next_block
 from dpbench.measure.timing import no_garbage_collection, timed
@@ -76,12 +77,14 @@ class Bench:
         for case in cases:
             if case.phases is not None:
                 case.phases.finish(self.world)
+            if self.options.json is not None and case.samples and not case.wrong:
+                case.raw = gathered(self.world, case.own, everything=self.options.raw == "all")
             case.release()
         return cases
 
     def verify(self, case: Case) -> None:
         """Exchange once and check the result, before anything is timed; say if the case will take long."""
-        seconds = self.checked(case, 1)[0]
+        seconds = self.checked(case, 1, case.own.first)[0]
         if case.phases is not None:
             case.phases.forget()  # it was no sample
         least = 1 if self.options.warmup is None else self.options.warmup
@@ -98,7 +101,7 @@ class Bench:
             left = (WARMUPS if self.options.warmup is None else self.options.warmup) - case.warmups
             block = min(max(1, case.warmups), left, self.most)
             case.result.spoil()
-            self.exchange(case, block)
+            self.exchange(case, block, case.own.warmups)
             case.warmups += block
 
     def block(self, case: Case) -> None:
@@ -108,7 +111,7 @@ class Bench:
         if reason is not None:
             case.finish(reason)
             return
-        case.samples += self.checked(case, block)
+        case.samples += self.checked(case, block, case.own.samples)
         case.elapsed += perf_counter() - start
 
     def decide(self, case: Case) -> Decision | None:
@@ -118,14 +121,14 @@ class Bench:
         decision = next_block(case.samples, case.elapsed, self.options.max_time, self.options.iters)
         return decision._replace(block=min(decision.block, self.most))
 
-    def checked(self, case: Case, iterations: int) -> list[float]:
+    def checked(self, case: Case, iterations: int, own: list[int]) -> list[float]:
         """Return the maximum over ranks of each iteration, in seconds, once the last result was checked.
 
         The output is poisoned first, so it is the timed loop's result that is checked. A case with a wrong
         result is finished: its times would mean nothing.
         """
         case.result.spoil()
-        times = self.exchange(case, iterations)
+        times = self.exchange(case, iterations, own)
         if case.phases is not None:
             case.phases.add(self.world, iterations)
         if self.options.check:
@@ -134,8 +137,8 @@ class Bench:
                 case.finish("wrong")
         return [time / 1e9 for time in times]
 
-    def exchange(self, case: Case, iterations: int) -> list[int]:
-        """Return the maximum over ranks of each iteration, in nanoseconds.
+    def exchange(self, case: Case, iterations: int, own: list[int]) -> list[int]:
+        """Return the maximum over ranks of each iteration, in nanoseconds; this rank's are added to its `own`.
 
         Raises Stopped, on every rank, if a signal has asked any of them to stop.
         """
@@ -143,6 +146,7 @@ class Bench:
         where.enter(label(case), case.running, case.exchanges, self.patience(case))
         times = timed(case.running, self.world.barrier, iterations, where)
         case.exchanges = where.iteration
+        own += times
         *times, number = self.world.maxima([*times, self.signals.caught])
         if number:
             raise Stopped(number)

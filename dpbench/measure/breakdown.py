@@ -18,13 +18,14 @@ def breakdown(case: Case, row: Row, facts: RunFacts) -> Breakdown:
     """Return the row of a case with its phases."""
     phases = case.phases
     if phases is None:
-        return Breakdown(row=row)
+        return Breakdown(row=row, raw=case.raw)
     link = facts.links.get(case.plan.device)
     return Breakdown(
         row=row,
         phases=tuple(phase(phases, name, row) for name in phases.names),
         crossing_bytes=sum(out.sent for ranks in phases.counts.values() for _, out in ranks),
         link=link.rank if link else None,
+        raw=case.raw,
     )
 
 

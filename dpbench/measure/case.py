@@ -1,15 +1,16 @@
 """One case under way: what it exchanges, what it should leave behind, and the samples so far."""
 
-import time
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
 from typing import NamedTuple
 
 from dpbench.engine.exchange import Exchange
 from dpbench.measure.expected import Expected
 from dpbench.measure.phases import Phases
 from dpbench.measure.plan import Plan
+from dpbench.measure.raw import Own
 from dpbench.results.link import Load
+from dpbench.results.raw import Raw
+from dpbench.units import now
 
 
 class Ports(NamedTuple):
@@ -32,6 +33,8 @@ class Case:
     ports: Ports | None = None  #: None for library calls, which do not tell
     phases: Phases | None = None  #: where they were asked for and the strategy has some
     samples: list[float] = field(default_factory=list)  #: seconds; maximum over ranks, per iteration
+    own: Own = field(default_factory=Own)  #: this rank's times
+    raw: Raw | None = None  #: everybody's, on rank 0, where they are to be kept
     elapsed: float = 0.0  #: seconds on rank 0 that the samples took, with all that belongs to them
     exchanges: int = 0  #: so far, whatever for
     warmups: int = 0
@@ -69,8 +72,3 @@ def skipped(plan: Plan, reason: str) -> Case:
     case = Case(plan, started_at=now(), reason=reason)
     case.finish()
     return case
-
-
-def now() -> str:
-    """Return the time of day: UTC, ISO 8601."""
-    return datetime.fromtimestamp(time.time(), timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -12,9 +12,10 @@ from dpbench.environment import set_by_hand
 from dpbench.errors import Exit, Stopped
 from dpbench.measure.agree import on_root, require_no_mistake
 from dpbench.measure.alike import require_alike
+from dpbench.measure.background import background
 from dpbench.measure.bench import Bench
 from dpbench.measure.breakdown import breakdown
-from dpbench.measure.case import Case, now, skipped
+from dpbench.measure.case import Case, skipped
 from dpbench.measure.devices import CRASH, Chosen, Finding, choose, look_around, require
 from dpbench.measure.guard import guarded
 from dpbench.measure.options import Options
@@ -24,6 +25,7 @@ from dpbench.measure.rows import make_row
 from dpbench.measure.stage import Stage
 from dpbench.results.facts import RunFacts
 from dpbench.results.phases import Breakdown
+from dpbench.units import now
 
 
 def run(options: Options, open_output: Callable[[], Output]) -> int:
@@ -58,7 +60,8 @@ def measured(
     links = {name: stage.link() for name, stage in stages.items()} if calibrates else {}
     bench.links = links
     facts = gather_facts(world, options, chosen, floor_s=bench.floor(), links=links)
-    output.begin(facts, sum(map(len, blocks)))
+    keeps = options.json is not None
+    output.begin(facts, sum(map(len, blocks)), background(world, options, chosen, blocks) if keeps else {})
     if any(device.direct for device in chosen.devices):
         output.say(CRASH)
     return size_by_size(bench, blocks, output, facts)

@@ -42,6 +42,8 @@ class Options:
     training: Training | None = None  #: None: gradients are exchanged and nothing is done with the sum
     phases: bool = False  #: also the time, bytes and rates of each phase
     csv: str | None = None  #: a path, or "-" for stdout
+    json: str | None = None  #: a path, or "-" for stdout
+    raw: str = "auto"  #: whose times the JSON document has: all, or auto, of many ranks only the slowest's
     force: bool = False
     append: bool = False
     timeout: int | None = None  #: seconds without progress that end the job; None: by the limit; 0: none do

@@ -1,8 +1,8 @@
 """Where results go while the run is under way."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dpbench.errors import PlatformError
 from dpbench.measure.agree import on_root
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class Output(Protocol):
     """What takes the results, on rank 0. A DpbenchError that it raises ends the run on every rank."""
 
-    def begin(self, facts: RunFacts, cases: int) -> None:
-        """Take the facts before the first measurement; so many cases follow."""
+    def begin(self, facts: RunFacts, cases: int, background: Mapping[str, Any]) -> None:
+        """Take the facts before the first measurement, and what else is to be kept; so many cases follow."""
 
     def step(self, label: str) -> None:
         """Take notice that the next case is under way."""
@@ -50,9 +50,9 @@ class RootOutput:
 
         on_root(world, opened)
 
-    def begin(self, facts: RunFacts, cases: int) -> None:
+    def begin(self, facts: RunFacts, cases: int, background: Mapping[str, Any]) -> None:
         """Collective."""
-        on_root(self.world, lambda: self.output.begin(facts, cases) if self.output else None)
+        on_root(self.world, lambda: self.output.begin(facts, cases, background) if self.output else None)
 
     def size(self, parts: Sequence[Breakdown]) -> None:
         """Collective."""

@@ -4,6 +4,7 @@ from typing import Any
 
 from dpbench.measure.case import Case
 from dpbench.measure.options import Options
+from dpbench.measure.plan import Plan
 from dpbench.measure.quality import warnings
 from dpbench.measure.statistics import Summary, summarise
 from dpbench.results.facts import RunFacts
@@ -52,10 +53,13 @@ def common(options: Options, facts: RunFacts) -> dict[str, Any]:
 
 def asked(case: Case) -> dict[str, Any]:
     """Return what a case was to be, also of one that was skipped."""
-    plan, roles = case.plan, case.plan.roles
+    return {"started_at": case.started_at, "finished_at": case.finished_at, **planned(case.plan)}
+
+
+def planned(plan: Plan) -> dict[str, Any]:
+    """Return what a plan says about a case."""
+    roles = plan.roles
     return {
-        "started_at": case.started_at,
-        "finished_at": case.finished_at,
         "strategy": plan.strategy,
         "device": plan.device,
         "workers": len(roles.workers) if roles else None,

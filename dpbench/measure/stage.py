@@ -14,7 +14,7 @@ from dpbench.engine.world import World
 from dpbench.errors import PlatformError, Unsuitable
 from dpbench.measure.agree import all_or_none, said_by_root
 from dpbench.measure.calibrate import Calibration
-from dpbench.measure.case import Case, Ports, now, skipped
+from dpbench.measure.case import Case, Ports, skipped
 from dpbench.measure.expected import Expected, Sums, Trained
 from dpbench.measure.memory import needed, require_memory
 from dpbench.measure.nodes import ranks_by_node
@@ -28,6 +28,7 @@ from dpbench.schedule.count import added, outward, total, traffic, updated, writ
 from dpbench.schedule.round import Round
 from dpbench.strategies.base import Library, Roles, Scheduled, Strategy
 from dpbench.strategies.registry import strategies
+from dpbench.units import now
 
 
 class Stage:

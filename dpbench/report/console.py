@@ -96,9 +96,9 @@ class Screen(Console):
         return spell(text, self.options.ascii_only).expandtabs(TAB)
 
 
-def out(csv: str | None = None) -> Screen:
-    """Return the console of the tables: stdout, or stderr where the CSV has stdout."""
-    return Screen(sys.stderr if csv == "-" else sys.stdout)
+def out(*paths: str | None) -> Screen:
+    """Return the console of the tables: stdout, or stderr where one of the results' paths is stdout."""
+    return Screen(sys.stderr if "-" in paths else sys.stdout)
 
 
 def err() -> Screen:

@@ -1,6 +1,6 @@
-"""Everything a run puts out: tables, CSV, progress and messages, from rank 0."""
+"""Everything a run puts out: tables, CSV, JSON, progress and messages, from rank 0."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from typing import Any
 
@@ -15,31 +15,41 @@ from dpbench.report.progress import Steps, progress
 from dpbench.report.table import SizeTable
 from dpbench.results.csvfile import open_csv
 from dpbench.results.facts import RunFacts
+from dpbench.results.journal import Journal
+from dpbench.results.jsonfile import open_json
 from dpbench.results.keeper import Keeper
 from dpbench.results.phases import Breakdown, all_rows
 
 
 class Report:
-    """The output of one run; opening it checks the CSV's path.
+    """The output of one run; opening it checks the paths of its files.
 
     What breaks on the way is told at once and does not end the run while anything else takes results.
     """
 
     def __init__(self, options: Options) -> None:
         self.quiet = options.quiet
-        self.screen, self.messages = out(options.csv), err()
+        self.screen, self.messages = out(options.csv, options.json), err()
         self.progress = Steps()
         self.held = ExitStack()
         self.closed = False
         self.facts: RunFacts | None = None
         self.parts: list[Breakdown] = []
         self.broken: DpbenchError | None = None  #: what became of the tables
-        file = open_csv(options.csv, force=options.force, append=options.append) if options.csv else None
+        document = open_json(options.json, force=options.force) if options.json else None
+        try:
+            file = open_csv(options.csv, force=options.force, append=options.append) if options.csv else None
+        except DpbenchError:
+            if document:
+                document.discard()
+            raise
         self.kept = Keeper(file, self.say)
+        self.journal = Journal(document, options.command, self.say)
 
-    def begin(self, facts: RunFacts, cases: int) -> None:
+    def begin(self, facts: RunFacts, cases: int, background: Mapping[str, Any]) -> None:
         """Print the header."""
         self.facts = facts
+        self.journal.begin(facts, background)
         if not self.quiet:
             self.show(header(facts))
             self.require_reader()
@@ -55,9 +65,9 @@ class Report:
             self.messages.print(f"dpbench: {text}")
 
     def size(self, parts: Sequence[Breakdown]) -> None:
-        """Keep the rows of a size in the CSV, then print their tables."""
+        """Keep the rows of a size in the files, then print their tables."""
         self.parts += parts
-        self.kept.keep(all_rows(parts))
+        self.keep(parts)
         with self.progress.aside():
             self.show((SizeTable([each.row for each in parts]), *phase_table(parts), *port_table(parts)))
         self.require_reader()
@@ -69,7 +79,8 @@ class Report:
         """
         if self.closed:
             return
-        self.kept.keep(all_rows(missing))
+        self.journal.stop(reason)
+        self.keep(missing)
         done, open_sizes = (len({each.row.bytes for each in parts}) for parts in (self.parts, missing))
         text = f"incomplete: {reason}, {done} of {done + open_sizes} sizes measured"
         with self.progress.aside():
@@ -91,10 +102,20 @@ class Report:
         self.closed = True
         self.held.close()
         self.progress = Steps()
-        error = self.kept.close()
+        errors = [self.kept.close(), self.journal.close()]
         if not self.quiet and self.facts:
             self.show((*footer(self.facts, [each.row for each in self.parts]), *legend(self.parts)))
-        return error or self.broken
+        return next(filter(None, [*errors, self.broken]), None)
+
+    @property
+    def takes_rows(self) -> bool:
+        """Whether there is a file that rows may still get into."""
+        return self.kept.takes_rows or self.journal.takes_rows
+
+    def keep(self, parts: Sequence[Breakdown]) -> None:
+        """Write rows into the files."""
+        self.kept.keep(all_rows(parts))
+        self.journal.keep(parts)
 
     def show(self, lines: Iterable[Any]) -> None:
         """Print lines and tables on the screen, if there still is one."""
@@ -103,10 +124,10 @@ class Report:
                 self.screen.print(line)
         except PlatformError as error:
             self.broken = error
-            if self.kept.takes_rows:
-                self.say(f"{error}; the run goes on, for its CSV")
+            if self.takes_rows:
+                self.say(f"{error}; the run goes on, for its {'CSV' if self.kept.takes_rows else 'JSON'}")
 
     def require_reader(self) -> None:
         """Raise a DpbenchError if nobody takes results any more."""
-        if self.screen.lost and not self.kept.takes_rows:
+        if self.screen.lost and not self.takes_rows:
             raise self.broken or ReaderLeft()

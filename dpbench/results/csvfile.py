@@ -124,7 +124,7 @@ def open_csv(path: str, force: bool = False, append: bool = False) -> CsvFile:
     if force and append:
         raise UsageError("--force replaces the CSV file, --append continues it: give one of them")
     if path == STDOUT:
-        file = CsvFile(path, unbuffered_stdout())
+        file = CsvFile(path, unbuffered_stdout("--csv"))
     else:
         file = CsvFile(path, open_output(path, "--csv", "dpbench.csv", force=force, append=append))
     try:
@@ -139,10 +139,10 @@ def open_csv(path: str, force: bool = False, append: bool = False) -> CsvFile:
     return file
 
 
-def unbuffered_stdout() -> IO[bytes]:
+def unbuffered_stdout(option: str) -> IO[bytes]:
     """Return stdout without what Python would keep back, and write again at its end."""
     if sys.stdout is None:  # the shell's >&-
-        raise PlatformError("--csv -: stdout is closed; name a file instead")
+        raise PlatformError(f"{option} -: stdout is closed; name a file instead")
     sys.stdout.flush()
     os.set_blocking(sys.stdout.fileno(), True)  # a program before us may have left it otherwise
     return open(sys.stdout.fileno(), "wb", buffering=0, closefd=False)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dpbench.results.metric import GB
+from dpbench.results.raw import Raw
 from dpbench.results.record import Row
 
 
@@ -52,6 +53,7 @@ class Breakdown:
     phases: tuple[Phase, ...] = ()
     crossing_bytes: int | None = None  #: between nodes, of all ranks
     link: float | None = None  #: B_rank, where it was measured
+    raw: Raw | None = None  #: where it is to be kept
 
     @property
     def overlaps(self) -> bool:

@@ -36,7 +36,7 @@ def skipped(nbytes: int, reason: str = STOPPED) -> list[Breakdown]:
 def report(csv: object = None, begin: bool = True, **options: Any) -> Report:
     made = Report(Options(command="dpbench", csv=None if csv is None else str(csv), **options))
     if begin:
-        made.begin(FACTS, 6)
+        made.begin(FACTS, 6, {})
     return made
 
 
@@ -143,7 +143,7 @@ def test_a_run_that_nobody_takes_results_of_ends(
 ) -> None:
     with broken_stdout(monkeypatch, closed):
         out = report(begin=False, quiet=True)
-        out.begin(FACTS, 4)
+        out.begin(FACTS, 4, {})
         with pytest.raises(error):
             out.size(size(4096))
         out.stop(STOPPED)
@@ -215,7 +215,7 @@ def test_what_is_lost_on_rank_0_ends_the_run_with_the_same_code_on_all_ranks(tmp
     def act(world: Any) -> tuple[int, str]:
         world = Agreeing(world.rank, world.size, world.values, world.barrier)
         out = RootOutput(world, lambda: report(tmp_path / "out.csv", begin=False))
-        out.begin(FACTS, 2)
+        out.begin(FACTS, 2, {})
         with full() if world.rank == 0 else contextlib.nullcontext():
             out.size(size(4096))
             with pytest.raises(DpbenchError) as caught:

@@ -158,7 +158,7 @@ def test_a_report_prints_both_tables_and_writes_phases_after_their_row(
 ) -> None:
     path = tmp_path / "out.csv"
     report = Report(Options(command="dpbench", csv=str(path)))
-    report.begin(FACTS, 2)
+    report.begin(FACTS, 2, {})
     report.size([ps(), LIBRARY])
     report.end()
     printed = capsys.readouterr().out

@@ -20,6 +20,10 @@ class ThreadedWorld:
         self.barrier.wait(10)
         return everybodys
 
+    def to_root(self, value: Any) -> list[Any] | None:
+        everybodys = self.gather(value)
+        return everybodys if self.rank == 0 else None
+
     def from_root(self, value: Any) -> Any:
         return self.gather(value)[0]
 

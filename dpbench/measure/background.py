@@ -1,0 +1,23 @@
+"""What a run's JSON document tells besides its results: what was asked for, planned, and where it ran."""
+
+from typing import TYPE_CHECKING, Any
+
+from dpbench.measure.alike import arguments
+from dpbench.measure.devices import Chosen
+from dpbench.measure.options import Options
+from dpbench.measure.plan import Plan
+from dpbench.measure.rows import planned
+from dpbench.measure.surroundings import everybodys_surroundings
+
+if TYPE_CHECKING:
+    from dpbench.engine.world import World
+
+
+def background(world: "World", options: Options, chosen: Chosen, blocks: list[list[Plan]]) -> dict[str, Any]:
+    """Return what is to be kept, on rank 0; collective."""
+    environment = everybodys_surroundings(world, any(device.name != "cpu" for device in chosen.devices))
+    return {
+        "options": arguments(options),
+        "plan": [{**planned(plan), "reason": plan.reason} for block in blocks for plan in block],
+        "environment": environment,
+    }

@@ -1,0 +1,89 @@
+"""The JSON document of a run: its rows and all that is needed to judge them later. Valid whenever it is asked for.
+
+What was added once is encoded once: a document is put together from texts.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from dpbench import __version__
+from dpbench.results.facts import RunFacts
+from dpbench.results.phases import Breakdown, all_rows
+from dpbench.results.raw import Raw
+from dpbench.results.record import Row
+from dpbench.units import now
+
+SCHEMA = 1
+
+
+class Document:
+    """What is known so far."""
+
+    def __init__(self, command: str) -> None:
+        self.head: dict[str, Any] = {
+            "schema": SCHEMA,
+            "dpbench_version": __version__,
+            "command": command,
+            "started_at": now(),
+            "finished_at": None,
+            "complete": False,  # so it stays if the run fails
+            "reason": None,
+        }
+        self.facts: dict[str, Any] = dict.fromkeys(("run", "calibration", "options", "environment"))
+        self.plan: list[str] = []
+        self.rows: list[str] = []
+        self.raw: list[str] = []
+
+    def begin(self, facts: RunFacts, background: Mapping[str, Any]) -> None:
+        """Take what is known before the first size: the facts, the plan, the environment."""
+        run = asdict(facts)
+        self.head["started_at"] = run["started_at"]
+        others = {name: value for name, value in background.items() if name != "plan"}
+        self.facts |= {"calibration": run.pop("links"), "run": run, **others}
+        self.plan = [encoded(each) for each in background.get("plan", ())]
+
+    def add(self, parts: Iterable[Breakdown]) -> None:
+        """Take the rows of a size, and their raw times."""
+        parts = list(parts)
+        self.rows += [encoded(row_of(row)) for row in all_rows(parts)]
+        self.raw += [encoded(raw_of(each.row, each.raw)) for each in parts if each.raw is not None]
+
+    def end(self, reason: str | None) -> None:
+        """Note that nothing follows; a `reason` says why not all is there."""
+        self.head |= {"finished_at": now(), "complete": reason is None, "reason": reason}
+
+    def text(self) -> str:
+        """Return the document: a line for each fact, row and case."""
+        members = {name: encoded(value) for name, value in {**self.head, **self.facts}.items()}
+        members |= {"plan": listed(self.plan), "rows": listed(self.rows), "raw": listed(self.raw)}
+        return "{\n" + ",\n".join(f"{encoded(name)}: {value}" for name, value in members.items()) + "\n}\n"
+
+
+def row_of(row: Row) -> dict[str, Any]:
+    """Return the columns of the CSV; null is what is not measured or not defined: never nan or inf."""
+    return {name: finite(value) for name, value in asdict(row).items()}
+
+
+def finite(value: Any) -> Any:
+    """Return the value, or None for a number that is none."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def raw_of(row: Row, raw: Raw) -> dict[str, Any]:
+    """Return the raw times of a case, with what tells which case it is."""
+    case = {name: getattr(row, name) for name in ("strategy", "operation", "device", "bytes")}
+    times = {"first_s": raw.first, "warmups_s": raw.warmups, "samples_s": raw.samples}
+    return {**case, **{name: each.figures() for name, each in times.items()}}
+
+
+def listed(texts: list[str]) -> str:
+    """Return a list of encoded values, one a line."""
+    return "[\n" + ",\n".join(texts) + "\n]" if texts else "[]"
+
+
+def encoded(value: Any) -> str:
+    """Return a value as JSON on one line, in ASCII."""
+    return json.dumps(value, allow_nan=False)
