@@ -23,6 +23,7 @@ from dpbench.measure.output import Output, RootOutput
 from dpbench.measure.plan import Layout, Plan, make_plan
 from dpbench.measure.rows import make_row
 from dpbench.measure.stage import Stage
+from dpbench.measure.surroundings import everybodys_state
 from dpbench.results.facts import RunFacts
 from dpbench.results.phases import Breakdown
 from dpbench.units import now
@@ -84,7 +85,7 @@ def size_by_size(bench: Bench, blocks: list[list[Plan]], output: RootOutput, fac
         output.size(parts(cases))
         bench.world.where.written.append(plans[0].bytes)
         codes += map(verdict, cases)
-    output.end()
+    output.end(everybodys_state(world) if keeps else ())
     return Exit.WRONG if Exit.WRONG in codes else Exit.OK if Exit.OK in codes else Exit.ENVIRONMENT
 
 

@@ -34,8 +34,11 @@ class Output(Protocol):
         Never raises, and may come at any time, before `begin` too.
         """
 
-    def end(self) -> None:
-        """Take notice that all is measured. Raises a DpbenchError if some of it could not be kept."""
+    def end(self, after: Sequence[Mapping[str, Any]] = ()) -> None:
+        """Take notice that all is measured, and of the state of the nodes after it.
+
+        Raises a DpbenchError if some of it could not be kept.
+        """
 
 
 class RootOutput:
@@ -62,9 +65,9 @@ class RootOutput:
         """Collective: returns when the output is marked incomplete and closed."""
         on_root(self.world, lambda: self.output.stop(reason, missing) if self.output else None)
 
-    def end(self) -> None:
+    def end(self, after: Sequence[Mapping[str, Any]] = ()) -> None:
         """Collective."""
-        on_root(self.world, lambda: self.output.end() if self.output else None)
+        on_root(self.world, lambda: self.output.end(after) if self.output else None)
 
     def step(self, label: str) -> None:
         """Not collective."""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpbench import __version__
 from dpbench.devices.nvml import gpus
-from dpbench.engine.hosts import allowed_cores
-from dpbench.engine.machine import ROOT, machine
+from dpbench.engine.hosts import allowed_cores, host_name
+from dpbench.engine.machine import ROOT, cpu, machine
 from dpbench.environment import recorded
 from dpbench.units import format_numbers
 
@@ -67,6 +67,23 @@ def everybodys_surroundings(world: "World", uses_gpus: bool) -> dict[str, Any]:
     if ranks is None or nodes is None:
         return {}
     return {"mpi_library": world.library_string, "ranks": ranks, "nodes": [node for node in nodes if node]}
+
+
+def state(root: Path = ROOT) -> dict[str, Any]:
+    """Return those of the facts that a run may change, to be compared with the ones before it."""
+    processor, clocks = cpu(root), ("index", "clock_MHz", "throttle_bits")
+    return {
+        "host": host_name(),
+        "load_1min": processor["load_1min"],
+        "throttled_periods": processor["throttled_periods"],
+        "gpus": [{name: gpu.get(name) for name in clocks} for gpu in gpus()],
+    }
+
+
+def everybodys_state(world: "World") -> list[dict[str, Any]]:
+    """Return, on rank 0, the state of each node; collective."""
+    states = world.to_root(state() if world.leaders[world.rank] == world.rank else None)
+    return [each for each in states or () if each]
 
 
 def own_gpu(world: "World") -> str:

@@ -90,19 +90,19 @@ class Report:
         if text := str(self.close() or ""):
             self.say(text)
 
-    def end(self) -> None:
+    def end(self, after: Sequence[Mapping[str, Any]] = ()) -> None:
         """Print the footer. Raises the DpbenchError of what was lost on the way."""
-        if error := self.close():
+        if error := self.close(after):
             raise error
 
-    def close(self) -> DpbenchError | None:
+    def close(self, after: Sequence[Mapping[str, Any]] = ()) -> DpbenchError | None:
         """Print the footer, close everything, return what was lost on the way."""
         if self.closed:
             return None
         self.closed = True
         self.held.close()
         self.progress = Steps()
-        errors = [self.kept.close(), self.journal.close()]
+        errors = [self.kept.close(), self.journal.close(after)]
         if not self.quiet and self.facts:
             self.show((*footer(self.facts, [each.row for each in self.parts]), *legend(self.parts)))
         return next(filter(None, [*errors, self.broken]), None)

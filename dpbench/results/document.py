@@ -17,6 +17,7 @@ from dpbench.results.record import Row
 from dpbench.units import now
 
 SCHEMA = 1
+FACTS = ("run", "calibration", "options", "environment", "environment_after")
 
 
 class Document:
@@ -32,7 +33,7 @@ class Document:
             "complete": False,  # so it stays if the run fails
             "reason": None,
         }
-        self.facts: dict[str, Any] = dict.fromkeys(("run", "calibration", "options", "environment"))
+        self.facts: dict[str, Any] = dict.fromkeys(FACTS)
         self.plan: list[str] = []
         self.rows: list[str] = []
         self.raw: list[str] = []
@@ -51,8 +52,9 @@ class Document:
         self.rows += [encoded(row_of(row)) for row in all_rows(parts)]
         self.raw += [encoded(raw_of(each.row, each.raw)) for each in parts if each.raw is not None]
 
-    def end(self, reason: str | None) -> None:
-        """Note that nothing follows; a `reason` says why not all is there."""
+    def end(self, reason: str | None, after: Iterable[Mapping[str, Any]] = ()) -> None:
+        """Note that nothing follows, and the state of the nodes; a `reason` says why not all is there."""
+        self.facts["environment_after"] = list(after)
         self.head |= {"finished_at": now(), "complete": reason is None, "reason": reason}
 
     def text(self) -> str:

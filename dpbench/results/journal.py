@@ -46,11 +46,11 @@ class Journal:
         """Note why the run ends before all is measured."""
         self._reason = reason
 
-    def close(self) -> DpbenchError | None:
+    def close(self, after: Iterable[Mapping[str, Any]] = ()) -> DpbenchError | None:
         """End the document and return what the run must end with, if it was not always written."""
         if self._file is None:
             return None
-        self._document.end(self._reason)
+        self._document.end(self._reason, after)
         self._write()
         try:
             self._file.close()

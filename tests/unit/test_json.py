@@ -54,7 +54,7 @@ def test_a_document_is_valid_whenever_it_is_asked_for() -> None:
     second = parsed(document.text())
     document.add(size(4096))
     third = parsed(document.text())
-    document.end(None)
+    document.end(None, [{"load_1min": 0.5}])
     last = parsed(document.text())
     assert list(first) == list(second) == list(third) == list(last)
     assert [each["complete"] for each in (first, second, third, last)] == [False, False, False, True]
@@ -62,6 +62,7 @@ def test_a_document_is_valid_whenever_it_is_asked_for() -> None:
     assert (first["schema"], first["command"], first["plan"], first["run"]) == (1, "dpbench --json x", [], None)
     assert first["started_at"].endswith("Z")
     assert (second["started_at"], second["plan"]) == (FACTS.started_at, BACKGROUND["plan"])
+    assert last["environment_after"] == [{"load_1min": 0.5}]
     assert last["finished_at"] >= last["started_at"]
 
 

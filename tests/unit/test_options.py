@@ -34,7 +34,8 @@ def test_without_options_the_defaults_hold() -> None:
 
 def test_every_option_arrives() -> None:
     typed = "-s ring,mpi -s ps -b 8 -e 64 -f 2 -d bf16 -n 5 -w 0 --max-time 0.5 -c 0 --servers 2"
-    typed += " --dedicated-servers --slices 4 --window 3 --server-buffer 1M --phases --csv out.csv --force --seed 9 -q"
+    typed += " --dedicated-servers --slices 4 --window 3 --server-buffer 1M --phases --csv out.csv --json out.json"
+    typed += " --raw all --force --seed 9 -q"
     assert parse(*typed.split()) == Options(
         command=f"dpbench {typed}",
         strategies=("ring", "mpi", "ps"),
@@ -51,6 +52,8 @@ def test_every_option_arrives() -> None:
         phases=True,
         server_buffer=2**20,
         csv="out.csv",
+        json="out.json",
+        raw="all",
         force=True,
         seed=9,
         quiet=True,
@@ -141,6 +144,11 @@ def test_every_size_option_takes_the_same_sizes(value: str, size: int) -> None:
         ("--force", ["--force", "--csv"]),
         ("--append", ["--append", "--csv"]),
         ("--csv - --append", ["--append", "--csv"]),
+        ("--json - --force", ["--force", "--json FILE"]),
+        ("--json f --append", ["--append", "--csv", "a document of --json cannot be continued"]),
+        ("--json - --csv -", ["--json", "--csv", "both name -"]),
+        ("--json f --csv ./f", ["--json", "--csv", "both name ./f"]),
+        ("--json f --csv f --raw some", ["--raw", "all"]),
         ("--csv f --force --append", ["--force", "--append"]),
         ("--ranks 0", ["--ranks", "'0'", "from 1"]),
         ("--unknown", ["--unknown"]),
