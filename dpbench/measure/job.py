@@ -12,7 +12,7 @@ from dpbench.environment import set_by_hand
 from dpbench.errors import Exit, Stopped
 from dpbench.measure.agree import on_root, require_no_mistake
 from dpbench.measure.alike import require_alike
-from dpbench.measure.background import background
+from dpbench.measure.background import afterwards, background
 from dpbench.measure.bench import Bench
 from dpbench.measure.breakdown import breakdown
 from dpbench.measure.case import Case, skipped
@@ -23,7 +23,6 @@ from dpbench.measure.output import Output, RootOutput
 from dpbench.measure.plan import Layout, Plan, make_plan
 from dpbench.measure.rows import make_row
 from dpbench.measure.stage import Stage
-from dpbench.measure.surroundings import everybodys_state
 from dpbench.results.facts import RunFacts
 from dpbench.results.phases import Breakdown
 from dpbench.units import now
@@ -61,8 +60,7 @@ def measured(
     links = {name: stage.link() for name, stage in stages.items()} if calibrates else {}
     bench.links = links
     facts = gather_facts(world, options, chosen, floor_s=bench.floor(), links=links)
-    keeps = options.json is not None
-    output.begin(facts, sum(map(len, blocks)), background(world, options, chosen, blocks) if keeps else {})
+    output.begin(facts, sum(map(len, blocks)), background(world, options, chosen, blocks))
     if any(device.direct for device in chosen.devices):
         output.say(CRASH)
     return size_by_size(bench, blocks, output, facts)
@@ -85,7 +83,7 @@ def size_by_size(bench: Bench, blocks: list[list[Plan]], output: RootOutput, fac
         output.size(parts(cases))
         bench.world.where.written.append(plans[0].bytes)
         codes += map(verdict, cases)
-    output.end(everybodys_state(world) if keeps else ())
+    output.end(afterwards(bench.world, bench.options))
     return Exit.WRONG if Exit.WRONG in codes else Exit.OK if Exit.OK in codes else Exit.ENVIRONMENT
 
 
