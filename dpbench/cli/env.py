@@ -28,7 +28,7 @@ def tell(library: dict[str, str | None], as_json: bool) -> None:
 
     found = surroundings()
     started = launch()
-    found |= {"python_path": sys.executable, "mpi": library, "cuda": cuda(found["packages"])}
+    found |= {"python_path": sys.executable, "mpi": library, "cuda": cuda()}
     found["launched"] = started and f"by {started.launcher}: rank {started.rank} of {started.size or 'n/a'}"
     advice = findings(found)
     if as_json:

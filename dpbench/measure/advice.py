@@ -54,8 +54,7 @@ def about_mpi(mpi: Mapping[str, str | None], environ: Mapping[str, str]) -> Iter
 def about_gpus(gpus: list[Mapping[str, Any]], cuda: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield why GPUs that are there cannot be used."""
     if gpus and not cuda["usable"]:
-        remedy = cuda["remedy"] or "pip install 'dpbench[cuda12]' or, with CUDA 13, 'dpbench[cuda13]'"
-        yield Finding(f"there are GPUs, but {cuda['obstacle']}: --device auto is cpu", remedy)
+        yield Finding(f"there are GPUs, but {cuda['obstacle']}: --device auto is cpu", str(cuda["remedy"]))
     if cuda["usable"] and cuda["mpi_takes_gpu_memory"] != "works":
         yield Finding(
             f"a trial message from GPU memory: {cuda['mpi_takes_gpu_memory']}",

@@ -3,10 +3,10 @@
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Any
 
-from dpbench.devices.inventory import Obstacle
+from dpbench.devices.inventory import Obstacle, missing_for_cuda
 from dpbench.engine.gpu_aware import trial
 from dpbench.engine.library import PATIENCE_S, bound_library, find_mpiexec
 from dpbench.errors import PlatformError
@@ -33,9 +33,9 @@ def mpi() -> dict[str, str | None]:
     return found
 
 
-def cuda(packages: Mapping[str, str | None]) -> dict[str, Any]:
+def cuda() -> dict[str, Any]:
     """Return whether gradients can live on a GPU here, and whether MPI takes them from there."""
-    obstacle = obstacle_to_cupy() if packages.get("cupy") else Obstacle("CuPy is not installed", "")
+    obstacle = obstacle_to_cupy() if find_spec("cupy") else missing_for_cuda()
     if obstacle is not None:
         return {"usable": False, "obstacle": obstacle.fact, "remedy": obstacle.remedy, "mpi_takes_gpu_memory": None}
     return {"usable": True, "obstacle": None, "remedy": None, "mpi_takes_gpu_memory": trial()}

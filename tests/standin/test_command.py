@@ -2,6 +2,8 @@
 
 import csv
 import io
+import json
+import os
 import re
 import sys
 
@@ -49,6 +51,18 @@ def test_ranks_take_the_visible_gpus_in_turn_and_those_that_share_one_are_named(
 def test_ranks_that_share_a_gpu_have_a_scope_of_their_own() -> None:
     job = dpbench(2, "--device", "cuda-staged", "-s", "ring", "--csv", "-")
     assert [row["scope"] for row in rows(job)] == ["shared-gpu"]
+
+
+def test_the_document_tells_which_gpu_each_rank_has() -> None:
+    job = dpbench(2, "--device", "cuda-staged", "-s", "ring", "--json", "-", aware=False, STANDIN_DEVICES="2")
+    ranks = json.loads(job.stdout)["environment"]["ranks"]
+    assert [rank["gpu"].split()[0] for rank in ranks] == ["0000:40:00.0", "0000:41:00.0"]
+
+
+def test_env_tells_that_a_gpu_can_be_used_and_what_became_of_the_trial() -> None:
+    job = run([sys.executable, "-m", "dpbench", "env"], os.environ | environment(aware=False), timeout=60)
+    assert job.returncode == 0, job.stderr
+    assert re.search("^cuda +usable; MPI with GPU memory, a trial: (crashed|failed)$", job.stdout, re.MULTILINE)
 
 
 def test_phases_on_a_gpu_have_times_but_their_additions_which_are_only_begun_have_none() -> None:

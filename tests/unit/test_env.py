@@ -37,7 +37,7 @@ QUIET: dict[str, Any] = {
     "memory": {"total_bytes": 2**34 + 12345, "available_bytes": 2**33, "left_in_group_bytes": None},
     "network": [{"device": "eth0", "state": "up", "speed_bit_per_s": 10**11}],
     "gpus": [],
-    "cuda": {"usable": False, "obstacle": "CuPy is not installed", "remedy": "", "mpi_takes_gpu_memory": None},
+    "cuda": {"usable": False, "obstacle": "CuPy is not installed", "remedy": "pip it", "mpi_takes_gpu_memory": None},
     "variables": {"OMPI_MCA_pml": "ucx"},
 }
 GPU = {"index": 0, "name": "H200", "uuid": "GPU-1", "driver": "580", "clock_MHz": 1980, "mig": False}
@@ -63,7 +63,7 @@ def test_a_quiet_machine_with_the_thresholds_raised_needs_no_advice() -> None:
         ({"mpi": {"launcher_error": "no mpiexec of X; start with srun"}}, {}, "no mpiexec", "srun"),
         ({}, {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2"}, r"Open MPI\) does not belong", "--mpi="),
         ({}, {"OMPI_COMM_WORLD_SIZE": "4"}, "OMPI_COMM_WORLD_SIZE=4 is set, but no launcher", "unset"),
-        ({"gpus": [GPU]}, {}, "there are GPUs, but CuPy is not", "pip install 'dpbench.cuda12"),
+        ({"gpus": [GPU]}, {}, "there are GPUs, but CuPy is not", "pip it"),
         ({"gpus": [GPU], "cuda": {"usable": True, "mpi_takes_gpu_memory": "crashed"}}, {}, "crashed", "cuda-staged"),
         ({"gpus": [DIVIDED], "cuda": {"usable": True, "mpi_takes_gpu_memory": "works"}}, {}, "MIG", "share"),
         ({"cpu": {"governors": ["powersave"]}}, {}, "powersave", "cpupower"),
