@@ -20,7 +20,7 @@ PHASES = {
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5])
 def test_weights_are_bit_identical_to_those_of_one_process_after_10_steps(ranks: int) -> None:
     slicings = [(1, 1), (5, 2)]
-    check(ranks, dtypes=["float32", "float64"], counts=[1, 4097], bytes=[2**20], slicings=slicings, steps=10)
+    check(ranks, dtypes=["float32", "float64"], counts=[1, 4097], bytes=[2**16], slicings=slicings, steps=10)
 
 
 def test_a_step_is_measured_with_its_phases() -> None:
