@@ -8,10 +8,11 @@ class Exit(IntEnum):
     """What the exit code of every rank means."""
 
     OK = 0  #: at least one row measured, none wrong
-    WRONG = 1  #: a wrong result
+    WRONG = 1  #: a wrong result; of a comparison: something got worse
     USAGE = 2  #: the command line asks for something that makes no sense
     ENVIRONMENT = 3  #: launcher, MPI, GPU, memory or output path cannot do what was asked
     FAILED = 4  #: a rank failed or stalled
+    NOTHING_COMPARABLE = 6  #: a comparison of files that have no measurement in common
     READER_LEFT = 128 + 13  #: nobody reads the output any more, as shells report SIGPIPE
 
 

@@ -3,6 +3,7 @@
 import click
 
 from dpbench import __version__
+from dpbench.cli.compare import compare
 from dpbench.cli.lab import lab
 from dpbench.cli.listing import list_strategies
 from dpbench.cli.run import run
@@ -40,7 +41,7 @@ program = DefaultsToRun(
         help_option(),
         printing_option(["--version"], lambda _: f"dpbench {__version__}", "Show the version."),
     ],
-    commands={"run": run, "step": step, "lab": lab, "list": list_strategies, "show": show},
+    commands={"run": run, "step": step, "lab": lab, "list": list_strategies, "show": show, "compare": compare},
     add_help_option=False,
     options_metavar="",
     subcommand_metavar="[COMMAND] [OPTIONS]",
