@@ -35,6 +35,12 @@ class PlatformError(DpbenchError):
     code = Exit.ENVIRONMENT
 
 
+class NothingComparable(DpbenchError):
+    """Two sets of results have no measurement in common that could be judged."""
+
+    code = Exit.NOTHING_COMPARABLE
+
+
 class ReaderLeft(DpbenchError):
     """Whoever read stdout has left, as `head` does: nobody is there to be told."""
 

@@ -10,7 +10,7 @@ from dpbench.cli import values
 from dpbench.cli.options import flag, option
 from dpbench.cli.speak import help_option
 from dpbench.environment import speaks
-from dpbench.errors import Exit, UsageError
+from dpbench.errors import Exit, NothingComparable, UsageError
 
 
 class Share(values.Value):
@@ -42,7 +42,9 @@ def start(files: tuple[str, ...], base: tuple[str, ...], new: tuple[str, ...], *
         screen = out()
         for line in ComparisonText(found, screen.width).lines():
             screen.print(line)
-    return Exit.WRONG if found.worse else Exit.NOTHING_COMPARABLE if found.empty else Exit.OK
+    if found.empty and not found.worse:
+        raise NothingComparable(f"nothing is comparable: {found.why_empty}")
+    return Exit.WRONG if found.worse else Exit.OK
 
 
 OPTIONS: list[click.Parameter] = [

@@ -13,6 +13,7 @@ from dpbench.report.pairtable import COLUMNS, FEW, GATED, TESTED, PairTable
 from dpbench.results.compare import Comparison, launches_needed
 from dpbench.results.differences import left_out, outcomes, requests
 from dpbench.results.pairs import LEAST_LAUNCHES, Pair, Side, Verdict
+from dpbench.text import printable
 from dpbench.units import format_size
 
 GATE = (
@@ -84,7 +85,7 @@ class ComparisonText:
         yield from outcomes(found, self.labels.full)
         yield from dict.fromkeys((*found.base.notes, *found.new.notes))
         if both := set(found.base.launches) & set(found.new.launches):
-            yield f"{count(len(both), 'launch').replace('launchs', 'launches')} on both sides: compared with itself"
+            yield f"{launches(len(both))} on both sides, compared with itself: run {', '.join(sorted(both))}"
         yield from fewer(found, self.whole, self.labels)
         phases = [any(identity.phase for identity in side.rows) for side in (found.base, found.new)]
         if all(phases) and not found.rule.phases:
@@ -125,9 +126,12 @@ class ComparisonText:
 
 def described(side: Side) -> str:
     """Return how many launches a side has, and where they are from."""
-    number = len(side.launches)
-    files = some(tuple(file.path for file in side.files))
-    return f"{number} {'launch' if number == 1 else 'launches'}: {files}"
+    return f"{launches(len(side.launches))}: {some(tuple(printable(file.path) for file in side.files))}"
+
+
+def launches(number: int) -> str:
+    """Return "1 launch" or "2 launches"."""
+    return "1 launch" if number == 1 else f"{number} launches"
 
 
 def tolerance(found: Comparison) -> str:

@@ -1,12 +1,13 @@
 """Two sets of launches compared, row by row: what may be said about each, and what must not."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import comb
 
 from dpbench.results.pairs import LEAST_LAUNCHES, Pair, Side, Verdict
 from dpbench.results.ranksum import holm, least_p, p_value
+from dpbench.units import format_size
 
 SIGNIFICANT = Fraction(5, 100)
 WORSE = {Verdict.SLOWER, Verdict.WRONG, Verdict.FAILED}
@@ -43,6 +44,18 @@ class Comparison:
         return all(pair.verdict in UNJUDGED for pair in self.pairs)
 
     @property
+    def why_empty(self) -> str:
+        """Why there was nothing to judge."""
+        silent = [side.name for side in (self.base, self.new) if not side.rows]
+        if silent:
+            return f"{' and '.join(silent)} {'have' if len(silent) > 1 else 'has'} no rows"
+        if any(pair.verdict is Verdict.BLIND for pair in self.pairs):
+            return "no row has an interval on both sides, which takes 6 samples"
+        if self.pairs:
+            return f"all rows that both sides have times of are below {format_size(self.rule.from_bytes)}"
+        return "there is no row that both sides have a time of"
+
+    @property
     def tested(self) -> int:
         """How many rows have launches enough to be tested; each p is corrected for so many."""
         return sum(pair.p is not None for pair in self.pairs)
@@ -67,18 +80,20 @@ def settled(pair: Pair, rule: Rule, new: Side) -> Verdict | None:
     return Verdict.SMALL if pair.identity.bytes < rule.from_bytes else pair.verdict
 
 
-def gated(pairs: Iterable[Pair], rule: Rule) -> Iterator[Pair]:
-    """Yield the pairs as the gate sees them: FAILED if NEW takes longer than allowed, and the intervals part."""
-    for pair in pairs:
+def gated(pairs: Sequence[Pair], rule: Rule) -> list[Pair]:
+    """Return the pairs as the gate sees them: FAILED if NEW takes longer than allowed, and the intervals part."""
+
+    def seen(pair: Pair) -> Verdict:
         if pair.interval is None:
-            yield replace(pair, verdict=Verdict.BLIND)
-        else:
-            failed = pair.interval[0] > 1 and pair.effect(rule.tolerance) is Verdict.SLOWER
-            yield replace(pair, verdict=Verdict.FAILED if failed else Verdict.PASSED)
+            return Verdict.BLIND
+        failed = pair.interval[0] > 1 and pair.effect(rule.tolerance) is Verdict.SLOWER
+        return Verdict.FAILED if failed else Verdict.PASSED
+
+    return [replace(pair, verdict=seen(pair)) for pair in pairs]
 
 
-def tested(pairs: Sequence[Pair], rule: Rule, new: Side) -> Iterator[Pair]:
-    """Yield the pairs with their verdicts: the rank-sum test of the launches, and an effect above the tolerance.
+def tested(pairs: Sequence[Pair], rule: Rule, new: Side) -> list[Pair]:
+    """Return the pairs with their verdicts: the rank-sum test of the launches, and an effect above the tolerance.
 
     A row about which not even the clearest launches could say anything, so many rows there are, has too few.
     """
@@ -91,7 +106,7 @@ def tested(pairs: Sequence[Pair], rule: Rule, new: Side) -> Iterator[Pair]:
         if least <= SIGNIFICANT:
             verdict = (few[index].effect(rule.tolerance) if p <= SIGNIFICANT else None) or Verdict.SAME
         few[index] = replace(few[index], verdict=verdict, p=p)
-    yield from few
+    return few
 
 
 def testable(pair: Pair) -> bool:
