@@ -54,8 +54,8 @@ def probability(pair: Pair) -> str:
 
 
 def said(pair: Pair) -> str:
-    """Return what is said of a row; nothing of a phase."""
-    return pair.verdict.value if pair.verdict else ""
+    """Return what is said of a row."""
+    return (pair.verdict or Verdict.SMALL).value
 
 
 COLUMNS = (

@@ -3,12 +3,14 @@
 Whatever is missing, or is not as expected, is left out.
 """
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from dpbench.text import printable
 
 OF_A_NODE = {"system": ("system",), "glibc": ("glibc",), "python": ("python",), "cpu": ("cpu", "model")}
+OF_ONE_RUN = re.compile(r"RANK|_FD$|PID$|(?<!E)ID$|PORT|HOST|NODE|NAMESPACE|URI|ADDR|TIME|COMMAND|DIR$|FILE$")
 VARIABLE = "$"  #: begins the names of the facts that are environment variables
 
 
@@ -17,7 +19,8 @@ def circumstances(document: dict[str, Any]) -> dict[str, str]:
     environment = within(document, "environment")
     nodes = [node for node in listed(within(environment, "nodes")) if isinstance(node, dict)]
     facts = {name: distinct(within(node, *path) for node in nodes) for name, path in OF_A_NODE.items()}
-    for name in dict.fromkeys(name for node in nodes for name in objects(within(node, "variables"))):
+    names = dict.fromkeys(name for node in nodes for name in objects(within(node, "variables")))
+    for name in (name for name in names if not OF_ONE_RUN.search(name)):
         facts[VARIABLE + name] = distinct(within(node, "variables", name) for node in nodes)
     ranks = listed(within(environment, "ranks"))
     facts["gpu"] = distinct(within(rank, "gpu") for rank in ranks)

@@ -11,7 +11,7 @@ from dpbench.results.observed import Identity, Observation
 from dpbench.results.pairs import Side
 
 WITHOUT_VALUE = {"--force", "--append", "-q", "--quiet", "--debug"}  #: options that only say where output goes
-WITH_VALUE = {"--csv", "--json"}
+WITH_VALUE = {"--csv", "--json", "--raw"}
 ADVICE = {"cadence": "; exchanges back to back overlap, and read faster by up to 2 times"}
 LONGEST = 160  #: characters of a value that are shown
 ROW_ONLY = {"strategy", "bytes", "phase"}  #: rows that differ in these were never meant to be the same

@@ -369,7 +369,7 @@ def verdicts(noise: random.Random, launches: int, spread: float, sizes: tuple[in
     return [pair for pair in judged(base, new).pairs if pair.verdict in JUDGED]
 
 
-@pytest.mark.parametrize("spread", [0.02, 0.05, 0.10, 0.25])
+@pytest.mark.parametrize("spread", [0.05, 0.25])
 @pytest.mark.parametrize(("launches", "sizes"), [(4, (4096,)), (5, (4096,)), (7, tuple(4096 * 4**n for n in range(8)))])
 def test_launches_of_the_same_seldom_differ(launches: int, sizes: tuple[int, ...], spread: float) -> None:
     noise = random.Random(7)
