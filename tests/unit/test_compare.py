@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import pytest
 from launches import observed, side
-from pytest import approx
 
 from dpbench.results.compare import Comparison, Rule, compare
 from dpbench.results.differences import left_out, outcomes, requests
@@ -52,7 +51,7 @@ def test_time_up_and_busbw_down_are_the_same_thing() -> None:
     assert pair.verdict is Verdict.SLOWER
     assert pair.ratio > 1
     assert busbw[1] < busbw[0]
-    assert busbw[0] / busbw[1] == approx(float(pair.ratio))
+    assert busbw[0] / busbw[1] == pytest.approx(float(pair.ratio))
 
 
 def test_a_clear_difference_within_the_tolerance_is_none() -> None:
@@ -107,12 +106,19 @@ def test_a_file_that_was_continued_holds_several_launches() -> None:
 def test_more_rows_need_more_launches() -> None:
     def sides(launches: int, rows: int) -> tuple[Side, Side]:
         both = ((name, factor) for name, factor in (("BASE", 1.0), ("NEW", 1.5)))
-        return tuple(  # type: ignore[return-value]
-            of(name, *(observed("ring", 4 << row, f"{name}{n}", factor + n / 1000) for n in range(launches) for row in range(rows)))
+        places = [(n, 4 << row) for n in range(launches) for row in range(rows)]
+        base, new = (
+            of(name, *(observed("ring", size, f"{name}{n}", factor + n / 1000) for n, size in places))
             for name, factor in both
-        )  # fmt: skip
+        )
+        return base, new
 
-    for rows, launches, said in ((1, 4, "slower"), (2, 4, "too few launches"), (6, 5, "slower"), (7, 5, "too few launches")):
+    for rows, launches, said in (
+        (1, 4, "slower"),
+        (2, 4, "too few launches"),
+        (6, 5, "slower"),
+        (7, 5, "too few launches"),
+    ):
         found = judged(*sides(launches, rows))
         assert {pair.verdict.value for pair in found.pairs if pair.verdict} == {said}
         assert found.worse == (said == "slower")
@@ -129,17 +135,17 @@ def test_p_is_exact_and_corrected_for_the_rows_that_are_tested() -> None:
 
 def test_the_interval_of_one_launch_a_side_is_from_its_own() -> None:
     (pair,) = judged(times("BASE", 1.0, half=0.1), times("NEW", 2.0, half=0.05)).pairs
-    assert pair.interval == approx((1.9 / 1.1, 2.1 / 0.9))
+    assert pair.interval == pytest.approx((1.9 / 1.1, 2.1 / 0.9))
 
 
 def test_the_interval_of_few_launches_covers_all_of_theirs() -> None:
     (pair,) = judged(times("BASE", 1.0, 1.5, half=0.1), times("NEW", 2.0, 3.0, 2.5, half=0.1)).pairs
-    assert pair.interval == approx((1.8 / 1.65, 3.3 / 0.9))
+    assert pair.interval == pytest.approx((1.8 / 1.65, 3.3 / 0.9))
 
 
 def test_the_interval_of_several_launches_is_exact() -> None:
     (pair,) = judged(times("BASE", *FOUR, half=0.5), times("NEW", *scaled(2), half=0.5)).pairs
-    assert pair.interval == approx((2.0 / 1.03, 2.06 / 1.0))
+    assert pair.interval == pytest.approx((2.0 / 1.03, 2.06 / 1.0))
 
 
 def test_the_interval_covers_the_true_ratio_as_often_as_it_says() -> None:
@@ -165,7 +171,10 @@ def test_rows_below_a_size_are_shown_and_not_judged() -> None:
         (4096, Verdict.SLOWER, Fraction(2, 70)),
     ]
     assert [pair.verdict for pair in judged(base, new, from_bytes=8).pairs] == [Verdict.FEW] * 2
-    assert [pair.verdict for pair in judged(base, new, gate=True, from_bytes=9).pairs] == [Verdict.SMALL, Verdict.FAILED]
+    assert [pair.verdict for pair in judged(base, new, gate=True, from_bytes=9).pairs] == [
+        Verdict.SMALL,
+        Verdict.FAILED,
+    ]
 
 
 def test_nothing_is_comparable_where_all_rows_are_below() -> None:
@@ -242,7 +251,9 @@ def test_only_wrong_results_are_worse_and_not_nothing() -> None:
 
 def test_skipped_and_missing_rows_are_listed() -> None:
     base = of("BASE", observed("ring", 4096, "b", 1.0), observed("ps", 4096, "b", 1.0), observed("ps", 8, "b", 1.0))
-    new = of("NEW", wrong("n", "skipped", "needs 2 ranks"), observed("ps", 4096, "n", 1.0), observed("mpi", 8, "n", 1.0))
+    new = of(
+        "NEW", wrong("n", "skipped", "needs 2 ranks"), observed("ps", 4096, "n", 1.0), observed("mpi", 8, "n", 1.0)
+    )
     found = judged(base, new)
     listed = [(each.what, each.identity.strategy, each.identity.bytes, each.reason) for each in left_out(found)]
     assert listed == [
@@ -270,19 +281,18 @@ def test_disjoint_sides_have_nothing_comparable() -> None:
 )
 def test_rows_pair_only_if_they_agree_in_all_that_was_asked(name: str, value: object) -> None:
     one = observed("ring", 4096, "r", 1.0)
-    other = Observation(
-        identity=one.identity._replace(**{name: value}), run_id="n", quality="ok", median=1.0
-    )
+    other = Observation(identity=one.identity._replace(**{name: value}), run_id="n", quality="ok", median=1.0)
     found = judged(of("BASE", one), of("NEW", other))
     assert found.pairs == ()
-    assert [line for line in requests(found) if line.startswith(f"{name} differs in 1 row")] or name in ("bytes", "strategy")
+    assert [line for line in requests(found) if line.startswith(f"{name} differs in 1 row")] or name in (
+        "bytes",
+        "strategy",
+    )
 
 
 def test_another_cadence_is_warned_of() -> None:
     one = observed("ring", 4096, "r", 1.0)
-    other = Observation(
-        identity=one.identity._replace(cadence="streaming"), run_id="n", quality="ok", median=0.5
-    )
+    other = Observation(identity=one.identity._replace(cadence="streaming"), run_id="n", quality="ok", median=0.5)
     (line,) = requests(judged(of("BASE", one), of("NEW", other)))
     assert "cadence differs in 1 row, not compared: BASE barrier, NEW streaming" in line
     assert "overlap" in line
@@ -300,7 +310,9 @@ def noted(base: Observation, new: Observation) -> list[str]:
     return list(outcomes(judged(of("BASE", base), of("NEW", new)), lambda identity: identity.strategy))
 
 
-@pytest.mark.parametrize("name", ["slices", "window", "mpi_library", "dpbench_version", "scope", "seed", "hosts", "cpu"])
+@pytest.mark.parametrize(
+    "name", ["slices", "window", "mpi_library", "dpbench_version", "scope", "seed", "hosts", "cpu"]
+)
 def test_facts_that_differ_are_told_once_and_do_not_hinder(name: str) -> None:
     assert noted(told("b", **{name: "1"}), told("n", **{name: "2"})) == [f"{name}: BASE 1; NEW 2"]
     assert noted(told("b", **{name: "1"}), told("n", **{name: "1"})) == []
@@ -317,7 +329,11 @@ def test_a_fact_that_differs_in_some_rows_is_told_of_the_first() -> None:
     for name, slices in (("BASE", "4"), ("NEW", "8")):
         ring = told(name, slices=slices)
         ps = Observation(
-            identity=ring.identity._replace(strategy="ps"), run_id=name, quality="ok", median=1.0, resolved={"slices": "1"}
+            identity=ring.identity._replace(strategy="ps"),
+            run_id=name,
+            quality="ok",
+            median=1.0,
+            resolved={"slices": "1"},
         )
         sides.append(of(name, ps, ring))
     assert list(outcomes(judged(*sides), lambda identity: identity.strategy)) == ["slices of ring: BASE 4; NEW 8"]
@@ -334,9 +350,7 @@ def test_commands_differ_only_in_what_they_measure() -> None:
 
 def test_a_variable_that_is_set_on_one_side_only_is_told_of() -> None:
     unset, set_ = {"system": "Linux"}, {"system": "Linux", "$MALLOC_TRIM_THRESHOLD_": "4294967296"}
-    assert noted(told("b", **unset), told("n", **set_)) == [
-        "$MALLOC_TRIM_THRESHOLD_: BASE not set; NEW 4294967296"
-    ]
+    assert noted(told("b", **unset), told("n", **set_)) == ["$MALLOC_TRIM_THRESHOLD_: BASE not set; NEW 4294967296"]
 
 
 # Phases
@@ -348,8 +362,14 @@ def phase(name: str, run: str, median: float) -> Observation:
 
 
 def test_phases_are_compared_when_asked_and_never_judged() -> None:
-    base = of("BASE", *(each for n in range(4) for each in (observed("ring", 4096, f"{n}", 1 + n / 99), phase("push", f"{n}", 1))))
-    new = of("NEW", *(each for n in range(4) for each in (observed("ring", 4096, f"n{n}", 1 + n / 99), phase("push", f"n{n}", 9))))
+    base = of(
+        "BASE",
+        *(each for n in range(4) for each in (observed("ring", 4096, f"{n}", 1 + n / 99), phase("push", f"{n}", 1))),
+    )
+    new = of(
+        "NEW",
+        *(each for n in range(4) for each in (observed("ring", 4096, f"n{n}", 1 + n / 99), phase("push", f"n{n}", 9))),
+    )
     assert [pair.identity.phase for pair in judged(base, new).pairs] == [""]
     found = judged(base, new, phases=True)
     assert [(pair.identity.phase, pair.verdict, pair.ratio > 8) for pair in found.pairs] == [

@@ -71,6 +71,7 @@ verdict   slower or faster: p at most 0.05, and the ratio beyond the tolerance
 4 rows compared, 3 no difference shown, 1 slower
 """
 
+
 def test_the_table_of_verdicts(compare) -> None:
     code, out, err = compare(saved("base", launches("b", 5)), saved("new", launches("n", 5, 1.1)))
     assert out == VERDICTS
@@ -95,7 +96,11 @@ def test_few_launches_give_ratio_and_interval(compare) -> None:
 
 
 def test_files_are_added_with_options(compare) -> None:
-    parts = [saved(f"{name}{n}", launches(f"{name}{n}", 1, factor)) for name, factor in (("b", 1), ("n", 2)) for n in range(5)]
+    parts = [
+        saved(f"{name}{n}", launches(f"{name}{n}", 1, factor))
+        for name, factor in (("b", 1), ("n", 2))
+        for n in range(5)
+    ]
     typed = [word for part in parts for word in (f"--{'base' if part.startswith('b') else 'new'}", part)]
     code, out, _ = compare(*typed)
     assert "BASE      5 launches: b0.csv, b1.csv, b2.csv, b3.csv … and 1 more" in out
@@ -229,7 +234,15 @@ def test_phases_are_shown_when_asked(compare) -> None:
 
 @pytest.mark.parametrize(
     "typed",
-    [[], ["a"], ["a", "b", "c"], ["--base", "a"], ["--new", "a"], ["a", "b", "--from-bytes", "x"], ["a", "b", "--colour"]],
+    [
+        [],
+        ["a"],
+        ["a", "b", "c"],
+        ["--base", "a"],
+        ["--new", "a"],
+        ["a", "b", "--from-bytes", "x"],
+        ["a", "b", "--colour"],
+    ],
 )
 def test_a_command_line_that_makes_no_sense_is_refused(compare, typed: list[str]) -> None:
     code, out, err = compare(*typed)
@@ -269,7 +282,11 @@ def test_neither_mpi_nor_numpy_is_loaded() -> None:
         "print([name for name in ('numpy', 'mpi4py', 'cupy') if name in sys.modules])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stdout.endswith("\n[]\n")
 

@@ -81,7 +81,9 @@ def test_there_is_no_interval_of_three_against_three() -> None:
     assert ratio_interval([1, 2, 3], [1, 2, 3]) is None
 
 
-@given(drawn.lists(drawn.integers(1, 9), min_size=4, max_size=6), drawn.lists(drawn.integers(1, 9), min_size=4, max_size=6))
+@given(
+    drawn.lists(drawn.integers(1, 9), min_size=4, max_size=6), drawn.lists(drawn.integers(1, 9), min_size=4, max_size=6)
+)
 @settings(max_examples=200)
 def test_the_interval_without_1_is_what_the_test_calls_different(first: list[int], second: list[int]) -> None:
     values = [float(value) for value in first], [float(value) + 0.5 for value in second]  # no ties between the two

@@ -21,7 +21,11 @@ from dpbench.results.cells import NEEDED
 from dpbench.results.observed import ResultFile
 from dpbench.results.reading import read
 
-ROWS = [row("ps", 1e-3), row("ps", 4e-4, operation="push"), row("ring", None, quality="skipped", reason="needs 2 ranks")]
+ROWS = [
+    row("ps", 1e-3),
+    row("ps", 4e-4, operation="push"),
+    row("ring", None, quality="skipped", reason="needs 2 ranks"),
+]
 ROOT = Path(__file__).parents[2]
 
 
@@ -61,7 +65,7 @@ def test_json_says_the_same_as_csv(tmp_path: Path) -> None:
 
 
 def test_in_json_what_is_missing_may_be_null_or_absent(saved: Saved) -> None:
-    full = {name: value for name, value in vars(row()).items()}
+    full = vars(row())
     absent = {name: value for name, value in full.items() if value is not None}
     one, other = (read(saved(json.dumps({"rows": [each]}).encode())).observations for each in (full, absent))
     assert one == other
@@ -148,7 +152,9 @@ def test_other_files_are_no_results(saved: Saved, data: bytes) -> None:
     assert "is not a CSV or JSON document of dpbench" in refusal(saved(data))
 
 
-@pytest.mark.parametrize("data", [b'{"rows": [', b"{" * 100_000, b'{"a":' * 100_000, b'{"rows": [{"bytes": ' + b"9" * 9999])
+@pytest.mark.parametrize(
+    "data", [b'{"rows": [', b"{" * 100_000, b'{"a":' * 100_000, b'{"rows": [{"bytes": ' + b"9" * 9999]
+)
 def test_a_broken_document_is_damage(saved: Saved, data: bytes) -> None:
     assert "is damaged, no JSON document" in refusal(saved(data))
 
@@ -216,11 +222,31 @@ def test_decimal_points_stay_points_in_any_locale(tmp_path: Path) -> None:
 # Anything at all: documented exit codes only
 
 CELLS = drawn.sampled_from(
-    ["", "nan", "inf", "-1", "0", "1e999", "9" * 400, '"', "\x00", "ok", "skipped", "invalid", "\ud800", "ring", "1,5", "\x1b"]
+    [
+        "",
+        "nan",
+        "inf",
+        "-1",
+        "0",
+        "1e999",
+        "9" * 400,
+        '"',
+        "\x00",
+        "ok",
+        "skipped",
+        "invalid",
+        "\ud800",
+        "ring",
+        "1,5",
+        "\x1b",
+    ]
 )
 JSON = drawn.recursive(
     drawn.none() | drawn.booleans() | drawn.floats() | drawn.integers() | drawn.text(max_size=5) | CELLS,
-    lambda inner: drawn.lists(inner, max_size=3) | drawn.dictionaries(drawn.sampled_from(["rows", "schema", "bytes", *"ab"]), inner),
+    lambda inner: (
+        drawn.lists(inner, max_size=3)
+        | drawn.dictionaries(drawn.sampled_from(["rows", "schema", "bytes", *"ab"]), inner)
+    ),
     max_leaves=8,
 )
 GOOD = csv_text([*ROWS, row("ring", run="s", quality="invalid", time=None)])
@@ -251,11 +277,17 @@ DATA = drawn.one_of(
     JSON.map(lambda value: json.dumps(value).encode()),
     JSON.map(lambda value: json.dumps({"rows": value}).encode()),
     drawn.builds(document, NAMES, JSON, JSON),
-    drawn.builds(document, NAMES, JSON, drawn.dictionaries(drawn.sampled_from(["ranks", "nodes"]), drawn.lists(JSON, max_size=2))),
-    drawn.sampled_from([GOOD, b"", csv_text([]), csv_text([])[:50], b"\n", b"{", b"\x00" * 64, b"schema,", b"schema,\xff\n"]),
+    drawn.builds(
+        document, NAMES, JSON, drawn.dictionaries(drawn.sampled_from(["ranks", "nodes"]), drawn.lists(JSON, max_size=2))
+    ),
+    drawn.sampled_from(
+        [GOOD, b"", csv_text([]), csv_text([])[:50], b"\n", b"{", b"\x00" * 64, b"schema,", b"schema,\xff\n"]
+    ),
 )
 FLAGS = drawn.lists(
-    drawn.sampled_from(["--gate", "--phases", "--from-bytes=1M", "--tolerance=0", "--tolerance=100%", "--from-bytes=0"]),
+    drawn.sampled_from(
+        ["--gate", "--phases", "--from-bytes=1M", "--tolerance=0", "--tolerance=100%", "--from-bytes=0"]
+    ),
     max_size=2,
 )
 

@@ -136,7 +136,7 @@ def test_a_share_is_from_nothing_to_all(text: str, value: int) -> None:
     assert parse_share(text) == value
 
 
-@pytest.mark.parametrize("text", ["", "%", "5", "1.01", "101%", "-5%", "+5%", "5%%", "five", "nan", "inf", "5,5%", "٣%"])
+@pytest.mark.parametrize("text", ["", "%", "5", "1.01", "101%", "-5%", "+5%", "5%%", "five", "nan", "inf", "5,5%"])
 def test_anything_else_is_no_share(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_share(text)
