@@ -58,7 +58,7 @@ def compared(launches: int, **env: str) -> tuple[set[str], int]:
         four = replace(pair, base=pair.base[:4], new=pair.new[:4])
         alone += p_value(*four.medians) <= SIGNIFICANT and four.effect(Rule.tolerance) is not None
         spread = [(max(side) - min(side)) / median(side) for side in pair.medians]
-        print(f"  {pair.identity.strategy} {float(pair.ratio):.3f}, spreads {spread[0]:.0%} {spread[1]:.0%}: {pair.verdict}")
+        print(pair.identity.strategy, f"{float(pair.ratio):.3f}, spreads {spread[0]:.0%} {spread[1]:.0%}", pair.verdict)
     return {pair.identity.strategy for pair in found.pairs if pair.verdict in CHANGED}, alone
 
 
