@@ -25,33 +25,32 @@ SIZE, ITERS, DELAYED, SHARE = "256K", "100", "ring", 0.10
 CHANGED = {Verdict.SLOWER, Verdict.FASTER}
 
 
-def launch(path: Path, **env: str) -> None:
-    """Append the rows of one launch to a CSV."""
+def launch(path: Path, late: float = 0) -> None:
+    """Append the rows of one launch to a CSV; one strategy is `late` seconds late in it, for hooks take time too."""
     typed = f"run --ranks 2 -s ps,sharded-ps,ring,mpi --sizes {SIZE} -n {ITERS} -q --csv {path} --append".split()
-    job = subprocess.run(
-        [sys.executable, "-m", "dpbench", *typed], env=os.environ | env, capture_output=True, text=True, check=False
-    )
+    env = os.environ | {VARIABLE: f"slow@1:{DELAYED}:1={late:.9f}"}
+    job = subprocess.run([sys.executable, "-m", "dpbench", *typed], env=env, capture_output=True, text=True, check=False)
     if job.returncode:
         sys.exit(f"a launch ended with {job.returncode}\n{job.stderr}")
 
 
-def delay() -> str:
+def delay() -> float:
     """Return the seconds that are 10 % of the delayed strategy's time."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "once.csv")
         for _ in range(3):
             launch(path)
         rows = csv.DictReader(path.read_text().splitlines())
-        return str(SHARE * median(float(row["time_median_s"]) for row in rows if row["strategy"] == DELAYED))
+        return SHARE * median(float(row["time_median_s"]) for row in rows if row["strategy"] == DELAYED)
 
 
-def compared(launches: int, **env: str) -> tuple[set[str], int]:
-    """Return which rows are called slower or faster, and how many would be alone, by 4 launches; `env` is of NEW."""
+def compared(launches: int, late: float = 0) -> tuple[set[str], int]:
+    """Return which rows are called slower or faster, and how many would be alone, by 4 launches; `late` is NEW."""
     with tempfile.TemporaryDirectory() as folder:
         base, new = Path(folder, "base.csv"), Path(folder, "new.csv")
         for _ in range(launches):
             launch(base)
-            launch(new, **env)
+            launch(new, late)
         found = compare(Side("BASE", [read(str(base))]), Side("NEW", [read(str(new))]), Rule())
     alone = 0
     for pair in found.pairs:
@@ -69,8 +68,8 @@ def main() -> None:
     same = [compared(launches) for _ in range(comparisons)]
     called, alone = sum(bool(names) for names, _ in same), sum(count for _, count in same)
     print(f"the same: {called} of {comparisons} called different; each row alone, 4 v 4: {alone} of {4 * comparisons}")
-    slow = {VARIABLE: f"slow@1:{DELAYED}:1={delay()}"}
-    found = [compared(launches, **slow)[0] for _ in range(comparisons)]
+    late = delay()
+    found = [compared(launches, late)[0] for _ in range(comparisons)]
     hits, blamed = sum(DELAYED in each for each in found), sum(bool(each - {DELAYED}) for each in found)
     print(f"{DELAYED} {SHARE:.0%} slower: found in {hits} of {comparisons}, another row blamed in {blamed}")
 
