@@ -63,7 +63,7 @@ class ComparisonText:
 
     def order(self, pair: Pair) -> tuple[Any, ...]:
         """Return what all rows of a table share, and the tables are sorted by."""
-        return pair.identity.bytes, *(str(getattr(pair.identity, name)) for name in OF_A_TABLE)
+        return pair.identity.bytes, *(getattr(pair.identity, name) for name in OF_A_TABLE)
 
     def listed(self) -> Iterator[str]:
         """Yield what was not compared, rows with the same reason together."""

@@ -64,8 +64,14 @@ class Comparison:
 def compare(base: Side, new: Side, rule: Rule) -> Comparison:
     """Pair the rows and judge each."""
     both = [each for each in base.rows if each in new.rows and (rule.phases or not each.phase)]
+    places = {each: place for place, each in enumerate(base.rows)}
+
+    def order(pair: Pair) -> tuple[int, int]:
+        whole = pair.identity._replace(phase="")
+        return pair.identity.bytes, places.get(whole, places[pair.identity])
+
     pairs = [Pair(identity=each, base=base.timed(each), new=new.timed(each)) for each in both]
-    ordered = sorted((pair for pair in pairs if all(pair.launches)), key=lambda pair: pair.identity.bytes)
+    ordered = sorted((pair for pair in pairs if all(pair.launches)), key=order)
     judged = gated(ordered, rule) if rule.gate else tested(ordered, rule, new)
     final = (replace(pair, verdict=settled(pair, rule, new)) for pair in judged)
     return Comparison(base=base, new=new, rule=rule, pairs=tuple(final))

@@ -42,8 +42,10 @@ class Side:
             launches = self.rows.setdefault(observation.identity, {})
             # The same run may be in a CSV and in a JSON document, which tells more.
             known = launches.setdefault(observation.run_id, observation)
-            repeated += known.median != observation.median
-            launches[observation.run_id] = max(known, observation, key=lambda each: len(each.resolved))
+            if known.median != observation.median:
+                repeated += 1
+            elif len(observation.resolved) > len(known.resolved):
+                launches[observation.run_id] = observation
         if repeated:
             self.notes.append(f"{name}: {repeated} rows repeat one of the same launch with other figures: not used")
 

@@ -10,6 +10,7 @@ from dpbench.results.cells import NEEDED, Damaged, Record, observation
 from dpbench.results.circumstances import circumstances
 from dpbench.results.observed import Identity, Observation, ResultFile
 from dpbench.results.record import SCHEMA
+from dpbench.text import printable
 
 SNIFFED = 2**16  #: bytes that show what a file is, before all of it is read
 KINDS = "a CSV or JSON document of dpbench"
@@ -34,7 +35,7 @@ def read(path: str) -> ResultFile:
         notes.append("holds no rows")
     if {str(record.get("schema") or SCHEMA) for record in (document, *records)} != {str(SCHEMA)}:
         notes.append("written by another version of dpbench: only the columns known here are read")
-    return ResultFile(path=path, observations=observations, notes=tuple(f"{path}: {note}" for note in notes))
+    return ResultFile(path=path, observations=observations, notes=tuple(f"{printable(path)}: {note}" for note in notes))
 
 
 def text_of(path: str) -> str:

@@ -29,7 +29,8 @@ def launch(path: Path, late: float = 0) -> None:
     """Append the rows of one launch to a CSV; one strategy is `late` seconds late in it, for hooks take time too."""
     typed = f"run --ranks 2 -s ps,sharded-ps,ring,mpi --sizes {SIZE} -n {ITERS} -q --csv {path} --append".split()
     env = os.environ | {VARIABLE: f"slow@1:{DELAYED}:1={late:.9f}"}
-    job = subprocess.run([sys.executable, "-m", "dpbench", *typed], env=env, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "dpbench", *typed]
+    job = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     if job.returncode:
         sys.exit(f"a launch ended with {job.returncode}\n{job.stderr}")
 

@@ -301,3 +301,21 @@ def test_a_reader_that_leaves_changes_no_exit_code(monkeypatch: pytest.MonkeyPat
             env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=closed, stderr=subprocess.PIPE, check=False,
         )  # fmt: skip
     assert (done.returncode, done.stderr) == (Exit.WRONG, b"")
+
+
+def test_phases_stay_with_their_strategy_where_only_later_launches_have_them(compare) -> None:
+    later = [row("ps", run="s"), row("ps", run="s", operation="push"), row("ring", run="s")]
+    base = saved("base", [row("ps"), row("ring"), *later])
+    _, out, _ = compare(base, saved("new", [replace(each, run_id="n") for each in later]), "--phases")
+    names = [line.split()[0] for line in out.splitlines() if line.endswith(("too few launches", "not judged"))]
+    assert names[:3] == ["ps", "push", "ring"]
+
+
+def test_one_rank_of_a_job_speaks_and_all_return_the_same(compare, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = saved("base", launches("b", 5)), saved("new", launches("n", 5, 1.1))
+    monkeypatch.setattr(cli, "HEAD_START_S", 0)
+    monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "1")
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "2")
+    monkeypatch.delitem(sys.modules, "mpi4py.MPI", raising=False)
+    assert compare(*files) == (Exit.WRONG, "", "")
+    assert compare(files[0], "nowhere.csv") == (Exit.ENVIRONMENT, "", "")

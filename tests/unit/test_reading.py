@@ -293,7 +293,7 @@ FLAGS = drawn.lists(
 
 
 @given(DATA, DATA, FLAGS)
-@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_only_documented_exit_codes_and_no_traceback(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], base: bytes, new: bytes, flags: list[str]
 ) -> None:
