@@ -41,6 +41,15 @@ class NothingComparable(DpbenchError):
     code = Exit.NOTHING_COMPARABLE
 
 
+class GotWorse(DpbenchError):
+    """A comparison found something worse; raised by ranks that say nothing, which then wait for the one that does."""
+
+    code = Exit.WRONG
+
+    def __init__(self) -> None:
+        super().__init__("")
+
+
 class ReaderLeft(DpbenchError):
     """Whoever read stdout has left, as `head` does: nobody is there to be told."""
 

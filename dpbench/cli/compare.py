@@ -10,7 +10,7 @@ from dpbench.cli import values
 from dpbench.cli.options import flag, option
 from dpbench.cli.speak import help_option
 from dpbench.environment import speaks
-from dpbench.errors import Exit, NothingComparable, UsageError
+from dpbench.errors import Exit, GotWorse, NothingComparable, UsageError
 
 
 class Share(values.Value):
@@ -44,6 +44,8 @@ def start(files: tuple[str, ...], base: tuple[str, ...], new: tuple[str, ...], *
             screen.print(line)
     if found.empty and not found.worse:
         raise NothingComparable(f"nothing is comparable: {found.why_empty}")
+    if found.worse and not speaks():
+        raise GotWorse
     return Exit.WRONG if found.worse else Exit.OK
 
 
