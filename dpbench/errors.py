@@ -8,10 +8,11 @@ class Exit(IntEnum):
     """What the exit code of every rank means."""
 
     OK = 0  #: at least one row measured, none wrong
-    WRONG = 1  #: a wrong result
+    WRONG = 1  #: a wrong result; of a comparison: something got worse
     USAGE = 2  #: the command line asks for something that makes no sense
     ENVIRONMENT = 3  #: launcher, MPI, GPU, memory or output path cannot do what was asked
     FAILED = 4  #: a rank failed or stalled
+    NOTHING_COMPARABLE = 6  #: a comparison of files that have no measurement in common
     READER_LEFT = 128 + 13  #: nobody reads the output any more, as shells report SIGPIPE
 
 
@@ -32,6 +33,21 @@ class PlatformError(DpbenchError):
     """The environment cannot do what was asked; the message names the fact and the remedy."""
 
     code = Exit.ENVIRONMENT
+
+
+class NothingComparable(DpbenchError):
+    """Two sets of results have no measurement in common that could be judged."""
+
+    code = Exit.NOTHING_COMPARABLE
+
+
+class GotWorse(DpbenchError):
+    """A comparison found something worse; raised by ranks that say nothing, which then wait for the one that does."""
+
+    code = Exit.WRONG
+
+    def __init__(self) -> None:
+        super().__init__("")
 
 
 class ReaderLeft(DpbenchError):

@@ -4,8 +4,8 @@ The variable holds a comma list of `kind@rank:strategy:iteration=value`. The ran
 be left out, and so may both. Iterations count from 1, over all exchanges of the strategy in this run, or of all
 strategies where none is named.
 
-    raise@1:ring:3=KeyError  exit@1:3=0  kill@last:3=9  hang@1:3  delay@1:3=2  drop@0:5  corrupt@last:3=nan
-    memory@1=1000000  node@1=n1  clock@1=10800  disk@0=2
+    raise@1:ring:3=KeyError  exit@1:3=0  kill@last:3=9  hang@1:3  delay@1:3=2  slow@1:ring:1=0.001  drop@0:5
+    corrupt@last:3=nan  memory@1=1000000  node@1=n1  clock@1=10800  disk@0=2
 """
 
 import os

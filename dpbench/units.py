@@ -1,4 +1,4 @@
-"""Sizes, rates and times as people write and read them: one parser for every size, one for every rate."""
+"""Sizes, rates, times and shares as people write and read them: one parser for each."""
 
 import re
 import time
@@ -16,6 +16,7 @@ SIZE = re.compile(NUMBER + r"\s*([a-zA-Z]*)")
 # "gb/s" is no rate: nobody can tell whether it means bits or bytes.
 RATE = re.compile(NUMBER + r"\s*([kmgtKMGT]?)(?:([bB]it(?:/s|ps)?|bps)|B(?:/s|ps)?)")
 TIME = re.compile(NUMBER + r"\s*(ns|us|µs|ms|s)")
+SHARE = re.compile(NUMBER + r"\s*(%?)")
 
 SIZE_UNITS = {"": 1, "b": 1} | {
     f"{letter}{ending}": base**power
@@ -29,6 +30,7 @@ A_SIZE = "write bytes as 4096, 4K or 4KiB (by 1024) or 4KB (by 1000), up to T"
 A_RATE = "write bits as 200mbit or 1Gbit/s, or bytes as 25GB/s; powers of 1000"
 SHORTEST_TIME, LONGEST_TIME = 0.999e-9, 3600
 A_TIME = "write it with its unit, as 20ms, 1.5s or 50us"
+A_SHARE = "write 5% or 0.05, at most 100%"
 
 
 def parse_size(text: str) -> int:
@@ -72,6 +74,18 @@ def parse_time(text: str) -> float:
     if not SHORTEST_TIME <= seconds <= LONGEST_TIME:
         raise UsageError(f"{text!r} is not a time here: from 1 ns to {LONGEST_TIME} s")
     return seconds
+
+
+def parse_share(text: str) -> Fraction:
+    """Return the part of a whole that `text` means, exactly: `5%` and `0.05` are the same.
+
+    Raises UsageError if it is none, or above the whole: `5` would be 500 %, which nobody means.
+    """
+    match = SHARE.fullmatch(text.strip())
+    share = Fraction(match[1] + (match[2] or "")) / (100 if match[3] else 1) if match else None
+    if share is None or share > 1:
+        raise UsageError(f"{text!r} is not a share; {A_SHARE}")
+    return share
 
 
 def format_size(size: int) -> str:

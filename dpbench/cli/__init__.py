@@ -12,9 +12,9 @@ import click
 from dpbench import environment, hooks
 from dpbench.cli.commands import program
 from dpbench.cli.reason import CLOSED_PIPE, INTERRUPTED, reason
-from dpbench.cli.speak import printable
 from dpbench.cli.streams import hold_closed
 from dpbench.errors import DpbenchError, Exit, RankFailed, UsageError
+from dpbench.text import printable
 
 # Some launchers end all ranks as soon as one exits with an error: the others wait for the one that speaks.
 HEAD_START_S = 2.0

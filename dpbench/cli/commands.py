@@ -3,6 +3,7 @@
 import click
 
 from dpbench import __version__
+from dpbench.cli.compare import compare
 from dpbench.cli.env import env
 from dpbench.cli.lab import lab
 from dpbench.cli.listing import list_strategies
@@ -41,7 +42,15 @@ program = DefaultsToRun(
         help_option(),
         printing_option(["--version"], lambda _: f"dpbench {__version__}", "Show the version."),
     ],
-    commands={"run": run, "step": step, "lab": lab, "list": list_strategies, "show": show, "env": env},
+    commands={
+        "run": run,
+        "step": step,
+        "lab": lab,
+        "list": list_strategies,
+        "show": show,
+        "compare": compare,
+        "env": env,
+    },
     add_help_option=False,
     options_metavar="",
     subcommand_metavar="[COMMAND] [OPTIONS]",

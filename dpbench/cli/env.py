@@ -2,9 +2,10 @@
 
 import click
 
-from dpbench.cli.speak import help_option, printable
+from dpbench.cli.speak import help_option
 from dpbench.environment import launch, speaks
 from dpbench.errors import Exit
+from dpbench.text import printable
 
 
 def show(as_json: bool) -> int:

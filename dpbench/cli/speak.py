@@ -13,11 +13,6 @@ def say(text: str) -> None:
         click.echo(text)
 
 
-def printable(text: str) -> str:
-    """Return `text` on one line, with control characters and bytes that are no text escaped."""
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
-
-
 def printing_option(names: list[str], text: Callable[[click.Context], str], about: str) -> click.Option:
     """Return a flag that prints a text and ends the program, as --help does."""
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from threading import Event
-from time import sleep, time
+from time import perf_counter, sleep, time
 from typing import Any
 
 from dpbench.errors import PlatformError
@@ -16,6 +16,7 @@ from dpbench.measure.case import Case
 from dpbench.measure.expected import Sums
 
 ALL = ""  # strategies together
+LASTING = ("corrupt", "slow")  # from their iteration on; of corrupt results not all are checked
 NOTICE = "planted"  # begins the line that tells when
 
 
@@ -37,18 +38,19 @@ class Planted:
         self.counts.update((case.plan.strategy, ALL))
         due = [hook for hook in self.hooks if self.is_due(hook, case.plan.strategy)]
         for hook in due:
-            os.write(2, f"\n{NOTICE} {hook.kind} at {time()}\n".encode())
+            if hook.kind != "slow":
+                os.write(2, f"\n{NOTICE} {hook.kind} at {time()}\n".encode())
             BEFORE.get(hook.kind, nothing)(case, hook.value)
         run()
         for hook in due:
             AFTER.get(hook.kind, nothing)(case, hook.value)
 
     def is_due(self, hook: Hook, strategy: str) -> bool:
-        """Return whether a fault belongs to this exchange. What corrupts does so from then on: not all is checked."""
+        """Return whether a fault belongs to this exchange, or has since an earlier one."""
         if hook.strategy not in (ALL, strategy):
             return False
         count = self.counts[hook.strategy]
-        return count == hook.iteration or (hook.kind == "corrupt" and count >= (hook.iteration or 0))
+        return count == hook.iteration or (hook.kind in LASTING and count >= (hook.iteration or 0))
 
 
 def nothing(case: Case, value: str) -> None:
@@ -67,6 +69,13 @@ def fail(case: Case, value: str) -> None:
 
         raise click.ClickException("planted")
     raise PlatformError("planted") if name == "PlatformError" else getattr(builtins, name)("planted")
+
+
+def busy(seconds: float) -> None:
+    """Keep the core busy: sleeping is not as exact."""
+    end = perf_counter() + seconds
+    while perf_counter() < end:
+        pass
 
 
 def drop(case: Case, value: str) -> None:
@@ -88,6 +97,7 @@ BEFORE: dict[str, Callable[[Case, str], object]] = {
     "exit": lambda case, value: sys.exit(int(value or 1)),
     "kill": lambda case, value: os.kill(os.getpid(), int(value)),
     "delay": lambda case, value: sleep(float(value)),
+    "slow": lambda case, value: busy(float(value)),
     "hang": lambda case, value: Event().wait(),
     "drop": drop,
 }

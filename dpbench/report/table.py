@@ -9,7 +9,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from dpbench.report.columns import TABLE, Column, fastest
+from dpbench.report.columns import TABLE, fastest
 from dpbench.report.console import spell
 from dpbench.results.record import Row
 from dpbench.units import format_size
@@ -32,9 +32,7 @@ class SizeTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the lines of the table, then what is wrong with the invalid rows, then an empty line."""
-        table = self._table(options.ascii_only)
-        width = Measurement.get(console, options.update(width=UNLIMITED), table).maximum
-        lines = console.render_lines(table, options.update(width=width), pad=False)
+        lines = uncropped(self._table(options.ascii_only), console, options)
         first = len(lines) - len(self._rows)  # every row is one line, and nothing follows them
         for index, line in enumerate(lines):
             row = self._rows[index - first] if index >= first else None
@@ -54,21 +52,9 @@ class SizeTable:
     def _table(self, ascii_only: bool) -> Table:
         rows = self._rows
         columns = [column for column in TABLE if any(column.when(row) for row in rows)]
-        table = Table(
-            box=ASCII_BOX if ascii_only else BOX,
-            show_edge=False,
-            pad_edge=False,
-            padding=(0, GAP - 1, 0, 0),
-            header_style="",
-        )
-        table.add_column(
-            Text.assemble(
-                (format_size(rows[0].bytes), "bold"), "\n", (f"{'strategy':<{self._name_width}}", "dim")
-            ),
-            no_wrap=True,
-        )
+        table = sized_table(rows[0].bytes, self._name_width, ascii_only)
         for column in columns:
-            table.add_column(head(column, ascii_only), justify="right", no_wrap=True)
+            table.add_column(head(column.head, column.unit, column.width, ascii_only), justify="right", no_wrap=True)
         best = fastest(rows)
         cells = zip(*(column.cells(rows) for column in columns), strict=True)
         for row, texts in zip(rows, cells, strict=True):
@@ -82,14 +68,30 @@ class SizeTable:
                 yield Text(f"{row.strategy}: {row.reason}", style="red")
 
 
-def head(column: Column, ascii_only: bool) -> Text:
-    """Return the two lines above a column."""
-    return Text.assemble(
-        (spell(column.head, ascii_only), "bold"),
-        "\n",
-        (spell(column.unit, ascii_only).rjust(column.width), "dim"),
-        justify="right",
+def sized_table(size: int, name_width: int, ascii_only: bool) -> Table:
+    """Return a table without rows whose first column has the size in its head, and will have the strategies."""
+    table = Table(
+        box=ASCII_BOX if ascii_only else BOX,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, GAP - 1, 0, 0),
+        header_style="",
     )
+    names = (f"{'strategy':<{name_width}}", "dim")
+    table.add_column(Text.assemble((format_size(size), "bold"), "\n", names), no_wrap=True)
+    return table
+
+
+def uncropped(table: Table, console: Console, options: ConsoleOptions) -> list[list[Segment]]:
+    """Return the lines of a table, as wide as its cells need."""
+    width = Measurement.get(console, options.update(width=UNLIMITED), table).maximum
+    return console.render_lines(table, options.update(width=width), pad=False)
+
+
+def head(name: str, unit: str, width: int, ascii_only: bool) -> Text:
+    """Return the two lines above a column."""
+    lower = (spell(unit, ascii_only).rjust(width), "dim")
+    return Text.assemble((spell(name, ascii_only), "bold"), "\n", lower, justify="right")
 
 
 def style(row: Row, is_fastest: bool) -> str:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, fields
 
 SCHEMA = 1
+WHOLE = ("allreduce", "step")  #: operations; any other is a phase of the row above it
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -75,4 +75,4 @@ def test_only_documented_exit_codes_and_no_traceback(
 
 def test_the_fuzz_knows_every_command() -> None:
     assert all(isinstance(command, click.Command) for command in program.commands.values())
-    assert {"run", "step", "lab", "list", "show"} <= set(program.commands)
+    assert {"run", "step", "lab", "list", "show", "compare"} <= set(program.commands)

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "dpbench"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
-LEAVES = {"units", "errors", "dtypes", "environment", "hooks"}
+LEAVES = {"units", "errors", "dtypes", "environment", "hooks", "text"}
 ALLOWED = {  # what a layer may import besides itself and the leaves; a leaf may import the errors
     "schedule": set[str](),
     "devices": set[str](),

@@ -1,9 +1,11 @@
-"""Sizes, rates and times: what is accepted, and its value."""
+"""Sizes, rates, times and shares: what is accepted, and its value."""
+
+from fractions import Fraction
 
 import pytest
 
 from dpbench.errors import UsageError
-from dpbench.units import LARGEST_SIZE, format_size, format_time, parse_rate, parse_size, parse_time
+from dpbench.units import LARGEST_SIZE, format_size, format_time, parse_rate, parse_share, parse_size, parse_time
 
 SIZES = {
     "0": 0,
@@ -122,3 +124,21 @@ def test_times_have_a_unit(text: str, seconds: float) -> None:
 def test_what_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="is not a time"):
         parse_time(text)
+
+
+@pytest.mark.parametrize("text", ["5%", "0.05", ".05", "5 %", " 5% ", "5e-2", "50e-1%", "0.5e1%"])
+def test_a_share_has_one_exact_value(text: str) -> None:
+    assert parse_share(text) == Fraction(1, 20)
+
+
+@pytest.mark.parametrize(("text", "value"), [("0", 0), ("0%", 0), ("1", 1), ("100%", 1)])
+def test_a_share_is_from_nothing_to_all(text: str, value: int) -> None:
+    assert parse_share(text) == value
+
+
+@pytest.mark.parametrize("text", ["", "%", "5", "1.01", "101%", "-5%", "+5%", "5%%", "five", "nan", "inf", "5,5%"])
+def test_anything_else_is_no_share(text: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_share(text)
+    assert repr(text) in str(caught.value)
+    assert "5% or 0.05" in str(caught.value)

@@ -1,0 +1,60 @@
+"""Facts that a JSON document tells about the circumstances of its run, as texts that can be compared.
+
+Whatever is missing, or is not as expected, is left out.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from dpbench.text import printable
+
+OF_A_NODE = {"system": ("system",), "glibc": ("glibc",), "python": ("python",), "cpu": ("cpu", "model")}
+OF_ONE_RUN = re.compile(r"RANK|_FD$|PID$|(?<!E)ID$|PORT|HOST|NODE|NAMESPACE|URI|ADDR|TIME|COMMAND|DIR$|FILE$")
+VARIABLE = "$"  #: begins the names of the facts that are environment variables
+
+
+def circumstances(document: dict[str, Any]) -> dict[str, str]:
+    """Return the facts, by name."""
+    environment = within(document, "environment")
+    nodes = [node for node in listed(within(environment, "nodes")) if isinstance(node, dict)]
+    facts = {name: distinct(within(node, *path) for node in nodes) for name, path in OF_A_NODE.items()}
+    names = dict.fromkeys(name for node in nodes for name in objects(within(node, "variables")))
+    for name in (name for name in names if not OF_ONE_RUN.search(name)):
+        facts[VARIABLE + name] = distinct(within(node, "variables", name) for node in nodes)
+    ranks = listed(within(environment, "ranks"))
+    facts["gpu"] = distinct(within(rank, "gpu") for rank in ranks)
+    hosts = [within(rank, "host") for rank in ranks]
+    if hosts and all(isinstance(host, str) for host in hosts):
+        facts |= {"hosts": distinct(hosts), "placement": placement(hosts)}
+    return {printable(name): printable(fact) for name, fact in facts.items() if fact}
+
+
+def placement(hosts: list[str]) -> str:
+    """Return which ranks share a node: a ring whose neighbours do not crosses the network more often."""
+    number = {host: index for index, host in enumerate(dict.fromkeys(hosts), start=1)}
+    apart = sum(mine != following for mine, following in zip(hosts, [*hosts[1:], hosts[0]], strict=True))
+    order = " ".join(f"n{number[each]}" for each in hosts)
+    return f"{apart} of {len(hosts)} ring neighbours on different nodes: {order}"
+
+
+def objects(value: Any) -> dict[str, Any]:
+    """Return an object, empty if it is none."""
+    return value if isinstance(value, dict) else {}
+
+
+def distinct(values: Iterable[Any]) -> str:
+    """Return the texts and numbers among the values, each once."""
+    return ", ".join(dict.fromkeys(str(value) for value in values if isinstance(value, str | int | float)))
+
+
+def listed(value: Any) -> list[Any]:
+    """Return a list, empty if it is none."""
+    return value if isinstance(value, list) else []
+
+
+def within(value: Any, *path: str) -> Any:
+    """Return what lies in nested objects under these names, None if there is nothing."""
+    for name in path:
+        value = objects(value).get(name)
+    return value

@@ -1,0 +1,115 @@
+"""Reading result files, CSV or JSON: of any version that has what is needed, and never anything else."""
+
+import csv
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from dpbench.errors import PlatformError
+from dpbench.results.cells import NEEDED, Damaged, Record, observation
+from dpbench.results.circumstances import circumstances
+from dpbench.results.observed import Identity, Observation, ResultFile
+from dpbench.results.record import SCHEMA
+from dpbench.text import printable
+
+SNIFFED = 2**16  #: bytes that show what a file is, before all of it is read
+KINDS = "a CSV or JSON document of dpbench"
+
+
+def read(path: str) -> ResultFile:
+    """Return what the file holds.
+
+    Raises PlatformError if it cannot be read, is damaged, or is no result file of dpbench.
+    """
+    notes: list[str] = []
+    try:
+        text = text_of(path)
+        document = document_in(text) if text.startswith("{") else {"rows": list(csv_records(text, notes))}
+        records: list[Record] = document["rows"]
+        observations = tuple(observations_in(records, circumstances(document)))
+    except OSError as error:
+        raise PlatformError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except Damaged as damage:
+        raise PlatformError(f"{path}: {damage}") from damage
+    if not observations:
+        notes.append("holds no rows")
+    if {str(record.get("schema") or SCHEMA) for record in (document, *records)} != {str(SCHEMA)}:
+        notes.append("written by another version of dpbench: only the columns known here are read")
+    return ResultFile(path=path, observations=observations, notes=tuple(f"{printable(path)}: {note}" for note in notes))
+
+
+def text_of(path: str) -> str:
+    """Return the file's text; raises Damaged as soon as it shows that it is something else."""
+    with open(path, "rb") as file:
+        data = file.read(SNIFFED)
+        begin = data.removeprefix(b"\xef\xbb\xbf").lstrip()
+        if begin and not begin.startswith((b"{", b"schema,")):
+            hint = "; a spreadsheet has saved it with ; between columns" if begin.startswith(b"schema;") else ""
+            raise Damaged(f"is not {KINDS}{hint}")
+        data += file.read()
+    try:
+        return data.decode("utf-8-sig").lstrip()
+    except UnicodeDecodeError as error:
+        raise Damaged(f"is damaged: byte {error.start} is not UTF-8") from error
+
+
+def document_in(text: str) -> dict[str, Any]:
+    """Return the JSON document; raises Damaged if it is none, or has no rows."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Damaged(f"is damaged, no JSON document: {error}") from error
+    rows = document.get("rows")
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise Damaged(f"is not {KINDS}: it has no list of rows")
+    return dict(document)
+
+
+def csv_records(text: str, notes: list[str]) -> Iterator[Record]:
+    """Yield the rows of a CSV; each is one line. A last one that lacks its end is told of in `notes`."""
+    lines = text.split("\n")
+    columns = cells_of(lines[0], 1) if text else []
+    if columns:
+        require(columns)
+    for number, line in enumerate(lines[1:], start=2):
+        try:
+            cells = cells_of(line, number)
+            if cells and len(cells) != len(columns):
+                raise Damaged(f"is damaged: line {number} has {len(cells)} columns, not {len(columns)}")
+        except Damaged:
+            if number < len(lines):
+                raise
+            notes.append("ends within a row, as a run that is killed while writing leaves it; that row is not read")
+            return
+        if cells and cells != columns:  # else one file was put behind another
+            yield dict(zip(columns, cells, strict=True))
+
+
+def cells_of(line: str, number: int) -> list[str]:
+    """Return the cells of a line, none of an empty one."""
+    try:
+        return next(csv.reader([line.rstrip("\r")], strict=True), [])
+    except csv.Error as error:
+        raise Damaged(f"is damaged: line {number}: {error}") from error
+
+
+def require(columns: list[str]) -> None:
+    """Raise Damaged unless there are all columns that tell what was measured, and none twice."""
+    missing = [name for name in NEEDED if name not in columns]
+    if missing:
+        raise Damaged(f"lacks columns of schema {SCHEMA}: {', '.join(missing)}")
+    if len(set(columns)) < len(columns):
+        raise Damaged("is damaged: a column appears twice")
+
+
+def observations_in(records: Iterable[Record], facts: dict[str, str]) -> Iterator[Observation]:
+    """Yield what each row observed, and the facts of its run; a phase belongs to the whole row above it."""
+    whole: Identity | None = None
+    for number, record in enumerate(records, start=1):
+        try:
+            found = observation(record, whole, facts)
+        except Damaged as damage:
+            raise Damaged(f"is damaged: row {number}: {damage}") from damage
+        if not found.identity.phase:
+            whole = found.identity
+        yield found
