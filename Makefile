@@ -28,8 +28,9 @@ test-mpich: .venv-mpich/dev.installed ## run the MPI tests with MPICH instead of
 test-system: .venv/dev.installed .venv-mpich/dev.installed ## run the tests that need Slurm, gcc or root, with both MPIs
 	.venv/bin/python -m pip install --quiet libucx-cu13
 	.venv-mpich/bin/python -m pip install --quiet libucx-cu13
-	.venv/bin/python -m pytest $(SYSTEM) $(ARGS)
-	.venv-mpich/bin/python -m pytest $(SYSTEM) $(ARGS)
+	for venv in .venv .venv-mpich; do \
+	  $$venv/bin/python -m pytest $(BESIDE) tests/cluster tests/standin $(ARGS) && \
+	  $$venv/bin/python -m pytest tests/lab $(ARGS) || exit 1; done
 
 perf: .venv/dev.installed .venv-mpich/dev.installed .venv-gloo/installed ## compare speeds with their targets, 30 quiet minutes, on Linux
 	failed=0; \
