@@ -23,7 +23,7 @@ test: .venv/dev.installed ## set up .venv and run all tests that need nothing bu
 	.venv/bin/python -m pytest $(BESIDE) $(foreach folder,$(SYSTEM),--ignore $(folder)) $(ARGS)
 
 test-mpich: .venv-mpich/dev.installed ## run the MPI tests with MPICH instead of Open MPI
-	.venv-mpich/bin/python -m pytest tests/mpi --ignore tests/mpi/test_readme.py $(ARGS)
+	.venv-mpich/bin/python -m pytest $(BESIDE) tests/mpi --ignore tests/mpi/test_readme.py $(ARGS)
 
 test-system: .venv/dev.installed .venv-mpich/dev.installed ## run the tests that need Slurm, gcc or root, with both MPIs
 	.venv/bin/python -m pip install --quiet libucx-cu13
@@ -45,7 +45,7 @@ lint: .venv/dev.installed ## check style and types
 	.venv/bin/python -m mypy
 
 faults: .venv/dev.installed .venv-mpich/dev.installed ## plant some 300 faults, with both MPIs: every job ends as it should
-	failed=0; for venv in .venv .venv-mpich; do $$venv/bin/python tests/faults/campaign.py $(ARGS) || failed=1; done; exit $$failed
+	failed=0; for venv in .venv .venv-mpich; do $$venv/bin/python tests/faults/planting.py $(ARGS) || failed=1; done; exit $$failed
 
 clean: ## remove the environments and all caches
 	rm -rf .venv .venv-mpich .venv-gloo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,6 +1,6 @@
 """Plant faults of every kind, on the first and the last of 4 ranks, in every strategy, at random iterations.
 
-    campaign.py [--runs N] [--seed N]     by default every fault once, with the MPI library of this Python
+    planting.py [--runs N] [--seed N]     by default every fault once, with the MPI library of this Python
 
 However a rank fails: the job ends soon, with the right exit code and one message, the sizes that were finished are in
 the CSV, and no process is left.
