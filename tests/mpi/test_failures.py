@@ -125,3 +125,14 @@ def test_a_signal_to_one_rank_stops_all_together_and_marks_what_is_missing(tmp_p
     missing = [row for row in rows_of(file.read_text()) if row["quality"] == "skipped"]
     assert {row["reason"] for row in missing} == {"stopped by SIGTERM"}
     assert len(rows_of(file.read_text())) == 6
+
+
+def test_a_signal_during_long_exchanges_marks_what_is_missing_too(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    args = ("-s", "ring", "--sizes", "4K,64K", "-n", "1", "-w", "5", "-q", "--csv", str(file))
+    env = {"DPBENCH_TEST_HOOKS": "kill@0:ring:9=15,delay@1:ring:9=8", "PYTHONPATH": str(ROOT)}
+    done = mpirun(3, *DPBENCH, *args, env=env)
+    assert done.returncode == 143
+    rows = [(row["bytes"], row["quality"], row["reason"]) for row in rows_of(file.read_text())]
+    assert [row[0] for row in rows] == ["4096", "65536"]
+    assert rows[1] == ("65536", "skipped", "stopped by SIGTERM")
