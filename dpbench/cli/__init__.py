@@ -19,6 +19,7 @@ from dpbench.text import printable
 
 # Some launchers end all ranks as soon as one exits with an error: the others wait for the one that speaks.
 HEAD_START_S = 2.0
+TURNS_S = 1.0  # in which ranks that have failed speak
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -91,6 +92,7 @@ def _mpi_runs() -> bool:
 
 def _lost(failure: RankFailed) -> int:
     """Say where this rank failed and why, with the traceback of a bug, and end the others."""
+    time.sleep(failure.turn * TURNS_S)
     cause = failure.__cause__ or failure
     code, why = reason(cause)
     if why is None or failure.debug:

@@ -34,6 +34,13 @@ def test_a_bug_on_one_rank_of_the_installed_command_ends_the_job_and_shows_where
     assert ": ps 4 KiB, iteration 3: KeyError: 'planted'\n" in done.stderr
 
 
+def test_a_bug_on_all_ranks_is_told_once() -> None:
+    done = job("raise@*:ring:2=KeyError")
+    assert done.returncode == 4
+    assert done.stderr.count("Traceback") == 1
+    assert done.stderr.count("rank 0 on ") == done.stderr.count("KeyError: 'planted'\n") - 1 == 1
+
+
 def test_what_is_no_bug_shows_its_traceback_when_asked() -> None:
     done = job("raise@last:ring:2=MemoryError", "--debug")
     assert "Traceback" in done.stderr
