@@ -73,9 +73,10 @@ class Stopped(DpbenchError):
 class RankFailed(Exception):
     """A rank failed by itself, where this says; the cause is what it raised."""
 
-    def __init__(self, where: str, debug: bool = False) -> None:
+    def __init__(self, where: str, debug: bool = False, turn: float = 0.0) -> None:
         super().__init__(where)
         self.debug = debug  #: whether the traceback is wanted in any case
+        self.turn = turn  #: from 0 to 1, when it is told: of ranks that fail alike the first one ends the others
 
 
 class Unsuitable(Exception):

@@ -4,8 +4,9 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import IO
 
 import click
 
@@ -18,6 +19,7 @@ from dpbench.text import printable
 
 # Some launchers end all ranks as soon as one exits with an error: the others wait for the one that speaks.
 HEAD_START_S = 2.0
+TURNS_S = 1.0  # in which ranks that have failed speak
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -39,7 +41,7 @@ def main(args: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         return _left(INTERRUPTED)
     except Exception:
-        traceback.print_exc()
+        _tell(traceback.print_exc)
         return _left(Exit.FAILED)
 
 
@@ -64,8 +66,7 @@ def _mistake(error: click.ClickException | DpbenchError | OSError) -> int:
     if isinstance(error, DpbenchError):
         code = _failed(str(error), error.code)
         return code if error.agreed else _left(code)
-    with suppress(OSError, ValueError, AttributeError):  # else the interpreter's last flush would complain
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _silence(sys.stdout)
     if isinstance(error, BrokenPipeError):
         return _left(CLOSED_PIPE)
     return _left(_failed(str(error), Exit.ENVIRONMENT))
@@ -91,12 +92,14 @@ def _mpi_runs() -> bool:
 
 def _lost(failure: RankFailed) -> int:
     """Say where this rank failed and why, with the traceback of a bug, and end the others."""
+    time.sleep(failure.turn * TURNS_S)
     cause = failure.__cause__ or failure
     code, why = reason(cause)
     if why is None or failure.debug:
-        traceback.print_exception(cause)
+        _tell(lambda: traceback.print_exception(cause))
     if code != CLOSED_PIPE:
-        click.echo(f"dpbench: {failure}: {printable(why) if why else f'{type(cause).__name__}: {cause}'}", err=True)
+        text = f"dpbench: {failure}: {printable(why) if why else f'{type(cause).__name__}: {cause}'}"
+        _tell(lambda: click.echo(text, err=True))
     return _left(code)
 
 
@@ -114,7 +117,22 @@ def _failed(message: str, code: int) -> int:
     # Once MPI runs, rank 0 alone has a message, and MPI's end keeps the ranks together.
     with_mpi = _mpi_runs()
     if message and (with_mpi or environment.speaks()):
-        click.echo("dpbench: " + "\n".join(map(printable, message.splitlines())), err=True)
+        text = "dpbench: " + "\n".join(map(printable, message.splitlines()))
+        _tell(lambda: click.echo(text, err=True))
     elif not with_mpi:
         time.sleep(HEAD_START_S)
     return int(code)
+
+
+def _tell(say: Callable[[], object]) -> None:
+    """Say something on stderr. If that takes no more the exit code stays, and other ranks are ended all the same."""
+    try:
+        say()
+    except OSError:
+        _silence(sys.stderr)
+
+
+def _silence(stream: IO[str] | None) -> None:
+    """Let nothing come of what a broken stream still holds: the interpreter's last flush would complain."""
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # type: ignore[union-attr]  # None has none

@@ -48,6 +48,7 @@ def _reader_of_its_own(descriptor: int) -> int:
 def _pass_on(reader: int, target: int) -> NoReturn:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # it ends with those it reads from
+    os.set_blocking(target, True)  # a program before us may have left it otherwise
     while data := os.read(reader, 2**16):
         with contextlib.suppress(OSError):
             while data:

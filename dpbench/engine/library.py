@@ -58,7 +58,8 @@ def bound_library(*, started: bool = False) -> Library:
         answer = _output([sys.executable, "-c", ASK, *(["start"] if started else [])])
     except subprocess.TimeoutExpired:
         raise PlatformError(f"mpi4py did not load its MPI library within {PATIENCE_S} s; {ELSEWHERE}") from None
-    if answer.returncode:
+    answers = [line for line in answer.stdout.splitlines() if line.startswith('["')]  # libraries print too
+    if answer.returncode or not answers:
         crashed = answer.returncode < 0
         ended = f"{'signal' if crashed else 'exit code'} {abs(answer.returncode)}"
         said = answer.stderr.strip().splitlines() or [ended]
@@ -68,7 +69,7 @@ def bound_library(*, started: bool = False) -> Library:
             raise PlatformError(f"the MPI library cannot start here ({said[0]}); {ELSEWHERE}")
         remedy = f"{INSTALL}; {ELSEWHERE}" if crashed else INSTALL
         raise PlatformError(f"mpi4py cannot load an MPI library ({said[-1]}); {remedy}")
-    return Library(*json.loads(answer.stdout.splitlines()[-1]))
+    return Library(*json.loads(answers[-1]))
 
 
 def find_mpiexec(library: Library) -> str:

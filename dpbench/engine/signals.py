@@ -15,6 +15,7 @@ from dpbench.engine.where import Where
 ASKING = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
 PATIENCE_S = 3.0  # then rank 0 ends the job; launchers and batch systems kill soon after
 LATER_S = 0.5  # the others: rank 0 has the message, unless the signal was for another rank only
+LAST_WORDS_S = 0.5  # in which the files of a healthy file system are written
 
 
 class Signals:
@@ -24,6 +25,7 @@ class Signals:
         self.where = where
         self.end, self.say = end, say
         self.caught = 0  #: its number, once there was one
+        self.last_words: Callable[[str], None] = lambda reason: None  #: what is left to do before the job is ended
         self.over = threading.Event()
 
     def __enter__(self) -> "Signals":
@@ -56,12 +58,19 @@ class Signals:
         if self.over.wait(PATIENCE_S + (LATER_S if self.where.rank else 0)):
             return
         self.say(incomplete(self.caught, self.where))
+        last = threading.Thread(target=self.last_words, args=(stopped_by(self.caught),), daemon=True)
+        last.start()
+        last.join(LAST_WORDS_S)
         self.end(128 + self.caught)
 
 
 def incomplete(number: int, where: Where) -> str:
     """Return what is to be said about a run that a signal has ended."""
-    name = signal.Signals(number).name
     if where.rank:
-        return f"{where}: stopped by {name}"
-    return f"incomplete: stopped by {name}; sizes written: {where.sizes_written}"
+        return f"{where}: {stopped_by(number)}"
+    return f"incomplete: {stopped_by(number)}; sizes written: {where.sizes_written}"
+
+
+def stopped_by(number: int) -> str:
+    """Return the reason that rows and messages give."""
+    return f"stopped by {signal.Signals(number).name}"

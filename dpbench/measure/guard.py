@@ -22,6 +22,6 @@ def guarded(where: Where, options: Options) -> Iterator[Signals]:
     except DpbenchError as error:
         if error.agreed:
             raise
-        raise RankFailed(str(where), options.debug) from error
+        raise RankFailed(str(where), options.debug, where.rank / where.size) from error
     except BaseException as error:  # an exit too: the others would wait for this rank for ever
-        raise RankFailed(str(where), options.debug) from error
+        raise RankFailed(str(where), options.debug, where.rank / where.size) from error

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from dpbench import __version__
@@ -51,6 +52,7 @@ def measured(
     names = [device.name for device in chosen.devices]
     blocks = on_root(world, lambda: make_plan(options, names, Layout(world.size, world.nodes)))
     output = RootOutput(world, open_output)
+    signals.last_words = output.give_up
     stages = {
         device.name: Stage(world, device, options, chosen.trusts_collectives or not device.direct)
         for device in chosen.devices
@@ -72,13 +74,17 @@ def size_by_size(bench: Bench, blocks: list[list[Plan]], output: RootOutput, fac
     def parts(cases: list[Case]) -> list[Breakdown]:
         return [breakdown(case, make_row(case, bench.options, facts), facts) for case in cases]
 
+    def missing(blocks: list[list[Plan]], reason: str) -> list[Breakdown]:
+        return parts([skipped(plan, reason) for block in blocks for plan in block])
+
     codes: list[Exit | None] = []
     for done, plans in enumerate(blocks):
+        bench.signals.last_words = partial(output.give_up, missing=partial(missing, blocks[done:]))
         try:
             cases = bench.measure(plans, output.step)
         except Stopped as stop:
             reason = f"stopped by {stop.name}"
-            output.stop(reason, parts([skipped(plan, reason) for block in blocks[done:] for plan in block]))
+            output.stop(reason, missing(blocks[done:], reason))
             return stop.code
         output.size(parts(cases))
         bench.world.where.written.append(plans[0].bytes)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dpbench.errors import PlatformError
@@ -47,27 +48,44 @@ class RootOutput:
     def __init__(self, world: "World", open_output: Callable[[], Output]) -> None:
         self.world = world
         self.output: Output | None = None
+        self.busy = Lock()  #: while it is at work: another thread may have the last word
 
         def opened() -> None:
             self.output = open_output()
 
         on_root(world, opened)
 
+    def on_root(self, action: Callable[[Output], None]) -> None:
+        """Let rank 0 do something with its output; collective."""
+
+        def alone() -> None:
+            if self.output:
+                with self.busy:
+                    action(self.output)
+
+        on_root(self.world, alone)
+
     def begin(self, facts: RunFacts, cases: int, background: Mapping[str, Any]) -> None:
         """Collective."""
-        on_root(self.world, lambda: self.output.begin(facts, cases, background) if self.output else None)
+        self.on_root(lambda output: output.begin(facts, cases, background))
 
     def size(self, parts: Sequence[Breakdown]) -> None:
         """Collective."""
-        on_root(self.world, lambda: self.output.size(parts) if self.output else None)
+        self.on_root(lambda output: output.size(parts))
 
     def stop(self, reason: str, missing: Sequence[Breakdown] = ()) -> None:
         """Collective: returns when the output is marked incomplete and closed."""
-        on_root(self.world, lambda: self.output.stop(reason, missing) if self.output else None)
+        self.on_root(lambda output: output.stop(reason, missing))
 
     def end(self, after: Sequence[Mapping[str, Any]] = ()) -> None:
         """Collective."""
-        on_root(self.world, lambda: self.output.end(after) if self.output else None)
+        self.on_root(lambda output: output.end(after))
+
+    def give_up(self, reason: str, missing: Callable[[str], Sequence[Breakdown]] = lambda reason: ()) -> None:
+        """Stop it from another thread, before this rank ends the job: nothing follows. Not collective."""
+        if self.output:
+            self.busy.acquire()  # and never give it back
+            self.output.stop(reason, missing(reason))
 
     def step(self, label: str) -> None:
         """Not collective."""

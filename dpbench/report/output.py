@@ -79,6 +79,8 @@ class Report:
         """
         if self.closed:
             return
+        there = {each.row.bytes for each in self.parts}  # what has come in the meantime is not missing
+        missing = [each for each in missing if each.row.bytes not in there]
         self.journal.stop(reason)
         self.keep(missing)
         done, open_sizes = (len({each.row.bytes for each in parts}) for parts in (self.parts, missing))

@@ -17,6 +17,9 @@ from dpbench.results.outfile import STDOUT, open_output
 from dpbench.results.patience import locked
 from dpbench.results.record import SCHEMA, Row
 
+ROOM = 2**14  #: bytes that must be free at first: some rows
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
 
 class CsvFile:
     """An open CSV; made by `open_csv`."""
@@ -62,6 +65,27 @@ class CsvFile:
             f"--append: the columns of {self.path} are not those of schema {SCHEMA}{newer}; name another file, "
             "or replace it with --force"
         )
+
+    def check_room(self) -> None:
+        """Raise PlatformError where the disk is full: a header that is there, or just fits, would not show it."""
+        if not self._is_file or not hasattr(os, "posix_fallocate"):
+            return
+        try:
+            with locked(self._descriptor) as is_locked:
+                if is_locked:  # else another run may write meanwhile
+                    self._try_room()
+        except OSError as error:
+            raise self._failure(error) from error
+
+    def _try_room(self) -> None:
+        size = os.fstat(self._descriptor).st_size
+        try:
+            os.posix_fallocate(self._descriptor, size, ROOM)
+        except OSError as error:
+            if error.errno in FULL:  # some file systems cannot be asked
+                raise
+        finally:
+            os.ftruncate(self._descriptor, size)
 
     def _failure(self, error: OSError) -> DpbenchError:
         if self.path == STDOUT and isinstance(error, BrokenPipeError):
@@ -130,6 +154,7 @@ def open_csv(path: str, force: bool = False, append: bool = False) -> CsvFile:
     try:
         if append:
             file.check_columns()
+        file.check_room()
         file.write(())
     except DpbenchError:
         file.close()

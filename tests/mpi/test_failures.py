@@ -34,6 +34,13 @@ def test_a_bug_on_one_rank_of_the_installed_command_ends_the_job_and_shows_where
     assert ": ps 4 KiB, iteration 3: KeyError: 'planted'\n" in done.stderr
 
 
+def test_a_bug_on_all_ranks_is_told_once() -> None:
+    done = job("raise@*:ring:2=KeyError")
+    assert done.returncode == 4
+    assert done.stderr.count("Traceback") == 1
+    assert done.stderr.count("rank 0 on ") == done.stderr.count("KeyError: 'planted'\n") - 1 == 1
+
+
 def test_what_is_no_bug_shows_its_traceback_when_asked() -> None:
     done = job("raise@last:ring:2=MemoryError", "--debug")
     assert "Traceback" in done.stderr
@@ -125,3 +132,14 @@ def test_a_signal_to_one_rank_stops_all_together_and_marks_what_is_missing(tmp_p
     missing = [row for row in rows_of(file.read_text()) if row["quality"] == "skipped"]
     assert {row["reason"] for row in missing} == {"stopped by SIGTERM"}
     assert len(rows_of(file.read_text())) == 6
+
+
+def test_a_signal_during_long_exchanges_marks_what_is_missing_too(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    args = ("-s", "ring", "--sizes", "4K,64K", "-n", "1", "-w", "5", "-q", "--csv", str(file))
+    env = {"DPBENCH_TEST_HOOKS": "kill@0:ring:9=15,delay@1:ring:9=8", "PYTHONPATH": str(ROOT)}
+    done = mpirun(3, *DPBENCH, *args, env=env)
+    assert done.returncode == 143
+    rows = [(row["bytes"], row["quality"], row["reason"]) for row in rows_of(file.read_text())]
+    assert [row[0] for row in rows] == ["4096", "65536"]
+    assert rows[1] == ("65536", "skipped", "stopped by SIGTERM")

@@ -276,6 +276,25 @@ def test_a_new_file_that_cannot_be_written_is_not_left_behind(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_disk_that_is_full_already_is_reported_before_more_is_measured(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    path.write_bytes(HEADER + LINE)
+    with room(len(HEADER + LINE) + 50):
+        assert "cannot be written: File too large" in refusal(path, append=True)
+    assert path.read_bytes() == HEADER + LINE
+
+
+def test_a_file_system_that_cannot_be_asked_for_room_is_good_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: int) -> None:
+        raise OSError(errno.EBADF, "cannot be asked")
+
+    monkeypatch.setattr(os, "posix_fallocate", refuse, raising=False)
+    open_csv(str(tmp_path / "out.csv")).close()
+    assert (tmp_path / "out.csv").read_bytes() == HEADER
+
+
 @contextlib.contextmanager
 def room(size: int) -> Iterator[None]:
     """Let no file grow beyond so many bytes: the system takes a part of what is written, then refuses."""

@@ -63,10 +63,22 @@ def test_a_signal_that_no_agreement_follows_ends_the_job(monkeypatch: pytest.Mon
     ended: list[int] = []
     said: list[str] = []
     signals = Signals(Where(), ended.append, said.append)
+    signals.last_words = lambda reason: said.append(f"rows: {reason}")
     signals.caught = 15
     signals.listen()
-    assert (ended, said) == ([143], ["incomplete: stopped by SIGTERM; sizes written: none"])
+    assert (ended, said) == ([143], ["incomplete: stopped by SIGTERM; sizes written: none", "rows: stopped by SIGTERM"])
     signals.over.set()
+    signals.listen()
+    assert ended == [143]
+
+
+def test_last_words_that_find_no_end_keep_no_rank_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpbench.engine.signals.PATIENCE_S", 0.05)
+    monkeypatch.setattr("dpbench.engine.signals.LAST_WORDS_S", 0.05)
+    ended: list[int] = []
+    signals = Signals(Where(), ended.append, lambda text: None)
+    signals.last_words = lambda reason: time.sleep(2)
+    signals.caught = 15
     signals.listen()
     assert ended == [143]
 

@@ -239,6 +239,19 @@ def test_all_ranks_stop_together(tmp_path: Path) -> None:
     assert kept(tmp_path / "out.csv") == [("4096", "skipped")] * 2
 
 
+def test_who_gives_up_for_all_marks_what_is_missing_and_nothing_follows(tmp_path: Path) -> None:
+    def act(world: Any) -> bool:
+        world = Agreeing(world.rank, world.size, world.values, world.barrier)
+        out = RootOutput(world, lambda: report(tmp_path / "out.csv", begin=False))
+        out.begin(FACTS, 2, {})
+        out.size(size(4096))
+        out.give_up(STOPPED, lambda reason: [*skipped(4096), *skipped(8192)])
+        return out.busy.locked()
+
+    assert on_ranks(2, act) == [True, False]
+    assert kept(tmp_path / "out.csv") == [("4096", "ok")] * 2 + [("8192", "skipped")] * 2
+
+
 KILLED = """
 import sys
 sys.path.insert(0, sys.argv[1])

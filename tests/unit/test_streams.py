@@ -1,0 +1,39 @@
+"""Streams that take no more, or not at once."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+LATE = "from dpbench.cli.streams import outlive_readers; import os; outlive_readers(); os.write(1, bytes(2**20))"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+def test_messages_that_find_no_room_leave_the_exit_code_as_it_is() -> None:
+    with open("/dev/full", "w") as full:
+        job = subprocess.run([sys.executable, "-m", "dpbench", "run", "--sizes", "banana"], stderr=full, check=False)
+    assert job.returncode == 2
+
+
+def test_messages_that_nobody_reads_leave_the_exit_code_as_it_is() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    job = subprocess.run([sys.executable, "-m", "dpbench", "run", "--sizes", "banana"], stderr=writer, check=False)
+    os.close(writer)
+    assert job.returncode == 2
+
+
+def test_a_slow_reader_of_a_pipe_that_does_not_wait_gets_everything() -> None:
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with subprocess.Popen([sys.executable, "-c", LATE], stdout=writer):
+        os.close(writer)
+        time.sleep(0.5)
+        got = 0
+        while data := os.read(reader, 2**16):
+            got += len(data)
+    os.close(reader)
+    assert got == 2**20
