@@ -23,7 +23,7 @@ test: .venv/dev.installed ## set up .venv and run all tests that need nothing bu
 	.venv/bin/python -m pytest $(BESIDE) $(foreach folder,$(SYSTEM),--ignore $(folder)) $(ARGS)
 
 test-mpich: .venv-mpich/dev.installed ## run the MPI tests with MPICH instead of Open MPI
-	.venv-mpich/bin/python -m pytest $(BESIDE) tests/mpi --ignore tests/mpi/test_readme.py $(ARGS)
+	.venv-mpich/bin/python -m pytest tests/mpi --ignore tests/mpi/test_readme.py $(ARGS)
 
 test-system: .venv/dev.installed .venv-mpich/dev.installed ## run the tests that need Slurm, gcc or root, with both MPIs
 	.venv/bin/python -m pip install --quiet libucx-cu13

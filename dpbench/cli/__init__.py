@@ -19,6 +19,8 @@ from dpbench.text import printable
 
 # Some launchers end all ranks as soon as one exits with an error: the others wait for the one that speaks.
 HEAD_START_S = 2.0
+
+WITHOUT_MPI = ("compare", "env", "lab", "list", "show")  #: commands whose ranks need not meet over a mistake
 TURNS_S = 1.0  # in which ranks that have failed speak
 
 
@@ -37,7 +39,7 @@ def main(args: Sequence[str] | None = None) -> int:
     except RankFailed as failure:
         return _lost(failure)
     except (click.ClickException, DpbenchError, OSError) as error:
-        return _mistake(error)
+        return _mistake(error, arguments)
     except (KeyboardInterrupt, click.Abort):
         return _left(INTERRUPTED)
     except Exception:
@@ -56,13 +58,13 @@ def _run(arguments: list[str]) -> int:
     return int(code or Exit.OK)
 
 
-def _mistake(error: click.ClickException | DpbenchError | OSError) -> int:
+def _mistake(error: click.ClickException | DpbenchError | OSError, arguments: list[str]) -> int:
     """Say what the user or the environment got wrong; end the other ranks unless they know of it."""
     if isinstance(error, click.ClickException):
         path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "dpbench"
-        return _misused(f"{printable(error.format_message())}\nTry '{path} --help'.")
+        return _misused(f"{printable(error.format_message())}\nTry '{path} --help'.", arguments)
     if isinstance(error, UsageError) and not _mpi_runs():
-        return _misused(str(error))
+        return _misused(str(error), arguments)
     if isinstance(error, DpbenchError):
         code = _failed(str(error), error.code)
         return code if error.agreed else _left(code)
@@ -72,9 +74,10 @@ def _mistake(error: click.ClickException | DpbenchError | OSError) -> int:
     return _left(_failed(str(error), Exit.ENVIRONMENT))
 
 
-def _misused(message: str) -> int:
+def _misused(message: str, arguments: list[str]) -> int:
     """Say what is wrong with the command line. Not all ranks of a job need to have the same one: so they meet."""
-    if environment.launched() and environment.size_hint() != 1:
+    starts_mpi = arguments[:1] not in [[name] for name in WITHOUT_MPI]
+    if starts_mpi and environment.launched() and environment.size_hint() != 1:
         try:
             from dpbench.measure.agree import require_no_mistake
 

@@ -12,7 +12,7 @@ from time import monotonic, sleep
 from typing import Any
 
 from dpbench.engine.ending import abort, tell
-from dpbench.engine.where import Where
+from dpbench.engine.where import State, Where
 from dpbench.errors import Exit
 
 LOOKS = 8  # per timeout, but no more than one a second if that leaves LEAST_LOOKS
@@ -21,6 +21,7 @@ GRACE_S = 5.0  # ranks outside an exchange are silent so much longer: those with
 ANSWER_S = 0.5  # in which a main thread that polls answers
 LAST_WORDS_S = 1.0  # for others to speak before the job ends
 TURN_S = 0.05  # between ranks that speak, if they stand at evenly distributed places
+MOST_TURNS_S = 3.0  # for all of them
 QUESTION = signal.SIGUSR2  # the main thread's handler of it answers; no real signal is sent
 
 
@@ -57,7 +58,7 @@ class Watchdog:
             # A job that was suspended has not stood still meanwhile: each look counts for little more than one pause.
             still = still + min(now - last, 2 * pause(patience or GRACE_S)) if progress == seen else 0.0
             seen, last = progress, now
-            if patience is not None and still >= patience + (0 if self.where.state == "exchange" else GRACE_S):
+            if patience is not None and still >= patience + grace(self.where.state):
                 self.stalled(still)
                 return
 
@@ -66,7 +67,7 @@ class Watchdog:
         where = self.where
         outlook = where.exchange.outlook if where.exchange and where.state == "exchange" else None
         behind = outlook.fraction() if outlook else where.rank / where.size
-        if self.over.wait(behind * where.size * TURN_S):
+        if self.over.wait(min(MOST_TURNS_S, behind * where.size * TURN_S)):
             return
         self.say(f"{where}: {self.standing()}; no progress for {still:.3g} s")
         sleep(LAST_WORDS_S)
@@ -92,6 +93,11 @@ class Watchdog:
         if exchange is not None and exchange.outlook is not None:
             self.answer = exchange.outlook.text(asks_mpi=True)
         self.answered.set()
+
+
+def grace(state: State) -> float:
+    """Return how much longer a rank is silent; between exchanges rank 0 may wait for a lock on its file, for 10 s."""
+    return {"exchange": 0.0, "barrier": GRACE_S, "elsewhere": 3 * GRACE_S}[state]
 
 
 def pause(patience_s: float) -> float:

@@ -12,7 +12,7 @@ from labs import links_and_namespaces, running
 from dpbench.engine.library import bound_library
 
 TIMEOUT_S = 2
-GRACE_S = 5  # the watchdog's, of ranks that wait for others to begin an exchange
+GRACE_S = 15  # the watchdog's at most, of ranks that wait for others outside an exchange
 ENDING_S = 5  # of the ranks and their launcher
 WATCHED = r"dpbench: rank [012] on n[123]: {} .*waits? for .*; no progress for"
 
