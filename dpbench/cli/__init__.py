@@ -12,7 +12,7 @@ import click
 
 from dpbench import environment, hooks
 from dpbench.cli.commands import program
-from dpbench.cli.reason import CLOSED_PIPE, INTERRUPTED, reason
+from dpbench.cli.reason import INTERRUPTED, reason
 from dpbench.cli.streams import hold_closed
 from dpbench.errors import DpbenchError, Exit, RankFailed, UsageError
 from dpbench.text import printable
@@ -70,7 +70,7 @@ def _mistake(error: click.ClickException | DpbenchError | OSError, arguments: li
         return code if error.agreed else _left(code)
     _silence(sys.stdout)
     if isinstance(error, BrokenPipeError):
-        return _left(CLOSED_PIPE)
+        return _left(Exit.READER_LEFT)
     return _left(_failed(str(error), Exit.ENVIRONMENT))
 
 
@@ -100,7 +100,7 @@ def _lost(failure: RankFailed) -> int:
     code, why = reason(cause)
     if why is None or failure.debug:
         _tell(lambda: traceback.print_exception(cause))
-    if code != CLOSED_PIPE:
+    if code != Exit.READER_LEFT:
         text = f"dpbench: {failure}: {printable(why) if why else f'{type(cause).__name__}: {cause}'}"
         _tell(lambda: click.echo(text, err=True))
     return _left(code)

@@ -8,7 +8,6 @@ import click
 from dpbench.errors import DpbenchError, Exit, PlatformError
 
 INTERRUPTED = 128 + 2  #: as shells report SIGINT
-CLOSED_PIPE = 128 + 13  #: as shells report SIGPIPE
 
 FORESEEN: tuple[tuple[type[BaseException], int, Callable[[Any], str]], ...] = (
     (PlatformError, Exit.ENVIRONMENT, str),
@@ -17,7 +16,7 @@ FORESEEN: tuple[tuple[type[BaseException], int, Callable[[Any], str]], ...] = (
     (KeyboardInterrupt, INTERRUPTED, lambda _: "interrupted"),
     (SystemExit, Exit.FAILED, lambda error: f"left with sys.exit({error.code!r})"),
     (MemoryError, Exit.FAILED, lambda error: f"out of memory: {error}"),
-    (BrokenPipeError, CLOSED_PIPE, str),
+    (BrokenPipeError, Exit.READER_LEFT, str),
     (OSError, Exit.ENVIRONMENT, str),
 )
 

@@ -105,7 +105,7 @@ class Engine:
 
     def rounds(self, strategy: Scheduled, roles: Roles, shape: Shape, index: int) -> Iterator[Round]:
         """Return this rank's rounds for slice `index`."""
-        describe = strategy.step if self.trains else strategy.rounds
+        describe = strategy.describe(self.trains)
         return describe(self.rank, roles, *part(0, shape.count, shape.slices, index))
 
     def nothing(self) -> Exchange:

@@ -27,9 +27,8 @@ def staged(plan: Plan, rank: int, trains: bool, cut: Cut) -> int:
     strategy = strategies()[plan.strategy]
     if plan.roles is None or not isinstance(strategy, Scheduled):
         return 0
-    rounds = strategy.step if trains else strategy.rounds
     longest = -(-plan.count // (plan.slices or 1))  # the first slice is one of the longest
-    return staging_of(rounds(rank, plan.roles, 0, longest), cut)
+    return staging_of(strategy.describe(trains)(rank, plan.roles, 0, longest), cut)
 
 
 def require_memory(world: "World", own: int) -> None:

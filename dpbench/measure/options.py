@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 from dpbench.dtypes import DTYPES
 from dpbench.errors import UsageError
+from dpbench.measure.stopping import LEAST_SAMPLES
 
-LEAST_RUNS = 6  #: training steps that weights must have room for: the first block of samples
 MOST_RATE = 1e9
 
 
@@ -60,7 +60,7 @@ def check_training(options: Options) -> None:
     if dtype.least is None or dtype.most is None:
         real = ", ".join(one.name for one in DTYPES.values() if one.least)
         raise UsageError(f"--dtype {dtype.name}: weights are real numbers; take one of {real}")
-    most = min(MOST_RATE, (dtype.most / dtype.exact - 1) / LEAST_RUNS)
+    most = min(MOST_RATE, (dtype.most / dtype.exact - 1) / LEAST_SAMPLES)  # room for the first block of samples
     if not dtype.least <= training.rate <= most:
         raise UsageError(
             f"--lr {training.rate:g}: weights of {dtype.name} need a rate from {dtype.least:.1e} to {most:.1e}"

@@ -48,6 +48,10 @@ class Scheduled(Strategy):
         yield from self.rounds(rank, roles, lo, hi)
         yield round_of(UPDATE, local=[Update(lo, hi)] if rank in roles.workers else [])
 
+    def describe(self, trains: bool) -> Callable[[int, Roles, int, int], Iterator[Round]]:
+        """Return what describes a training step, or the exchange alone."""
+        return self.step if trains else self.rounds
+
     @abstractmethod
     def pieces(self, roles: Roles) -> int:
         """Return how many messages one slice is cut into on its way: the slice rule keeps them large."""
