@@ -8,6 +8,7 @@ SYSTEM = tests/cluster tests/standin tests/lab
 BESIDE = -n 2 --dist loadgroup
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+unexport PYTHONDONTWRITEBYTECODE # else every rank compiles the package anew
 
 .DELETE_ON_ERROR:
 .PHONY: help bench test test-mpich test-system perf faults lint clean

@@ -4,9 +4,13 @@ With pytest-xdist (`-n 2 --dist loadgroup`) the tests of a folder that start ran
 others.
 """
 
+import os
 from pathlib import Path
 
 import pytest
+
+# Open MPI spends a second of every start on asking libfabric for networks that a test's ranks do not use.
+os.environ.setdefault("OMPI_MCA_btl", "^ofi")
 
 ALONE = {Path(__file__).parent / folder for folder in ("mpi", "cluster", "standin", "lab")}
 

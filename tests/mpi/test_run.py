@@ -288,12 +288,12 @@ def test_every_dtype_is_summed_exactly_or_skipped_with_the_reason(dtype: str) ->
 
 
 def test_more_than_2_to_the_31_elements_are_summed_or_skipped_with_the_reason() -> None:
+    whole = ["-s", "ps,mpi", "--slices", "1"]  # one message, in every other case many
     args = ["--sizes", str(2**31 + 8), "-d", "uint8", "-n", "1", "-w", "0", "--max-time", "1", "--csv", "-"]
-    job = mpirun(2, *DPBENCH, *args, timeout=550)
+    job = mpirun(2, *DPBENCH, *whole, *args, timeout=550)
     assert job.returncode == 0, job.stderr
-    *ours, library = rows_of(job.stdout)
-    assert [row["strategy"] for row in ours] == STRATEGIES[:-1]
-    assert {(row["count"], row["wrong_elements"]) for row in ours} == {(str(2**31 + 8), "0")}
+    ours, library = rows_of(job.stdout)
+    assert (ours["count"], ours["wrong_elements"]) == (str(2**31 + 8), "0")
     if library["mpi_library"].startswith("Open MPI"):
         assert library["quality"] == "skipped"
         assert re.search(r"counts above 2147483647", library["reason"])

@@ -16,7 +16,7 @@ from dpbench.strategies.base import Library
 from dpbench.strategies.registry import strategies
 
 ROUNDS = 100
-EXCHANGES, LIBRARY_EXCHANGES = 125, 25  # of a strategy: a library that does not yield is slow where cores are few
+EXCHANGES, LIBRARY_EXCHANGES = 132, 4  # of a strategy: a library that does not yield is slow where cores are few
 SIZES = (8, 4096, 65536)
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
