@@ -8,6 +8,7 @@ import click
 from dpbench import units
 from dpbench.cli import names, values
 from dpbench.cli.speak import help_option
+from dpbench.results.record import BARRIER, STREAMING
 
 
 def option(*names: str, **attributes: Any) -> click.Option:
@@ -74,6 +75,12 @@ TOPICS: Topics = {
             "--timeout",
             type=values.Whole("SECONDS", 0),
             help="End the job after so long without progress; 0: never.  [default: 120, or 20 times the limit]",
+        ),
+        option(
+            "--cadence",
+            type=names.Word(BARRIER, STREAMING),
+            default=BARRIER,
+            help="A barrier before every exchange, or exchanges back to back and their mean, as nccl-tests measures.",
         ),
         option("--max-time", type=values.Above("SECONDS", 0), default=2.0, help="Sampling time of one case."),
         option("-c", "--check", type=values.Switch(), default="1", help="Check every result, outside the timed loop."),

@@ -16,12 +16,14 @@ from dpbench.cli.streams import outlive_readers
 from dpbench.cli.sweep import Sweep
 from dpbench.errors import UsageError
 from dpbench.measure.options import Options, Training, check_training
+from dpbench.results.record import STREAMING
 from dpbench.units import format_time
 
 if TYPE_CHECKING:
     from dpbench.report.output import Report
 
 TYPED = "DPBENCH_COMMAND"  # tells ranks that --ranks started what the person typed
+STREAMED = ("ps", "sharded-ps", "ring", "mpi-out")  # mpi works in place: no second exchange without a new gradient
 ONE_RANK = "one rank: nothing is sent. For more: dpbench run --ranks 4, or mpirun -n 4 dpbench"
 
 
@@ -94,10 +96,14 @@ def options_from(typed: Sequence[str], *, textbook: bool, slices: int | str | No
     if training:
         given["phases"] = True
         notes = (*notes, described(training))
+    streams = given["cadence"] == STREAMING
+    if streams and given["phases"]:
+        raise UsageError("--cadence streaming has no phases: the next exchange begins while one ends; take barrier")
     names = [name for names in given.pop("strategies") for name in names]
+    usual = STREAMED if streams else Options.strategies
     return Options(
         command=os.environ.get(TYPED) or as_text(["dpbench", *typed]),
-        strategies=tuple(dict.fromkeys(names)) or Options.strategies,
+        strategies=tuple(dict.fromkeys(names)) or usual,
         sizes=sizes,
         notes=notes,
         slices=1 if textbook else slices if isinstance(slices, int) else None,

@@ -80,7 +80,7 @@ class Engine:
         self, strategy: Library, shape: Shape, buffers: Buffers, recorder: Recorder | None
     ) -> Exchange:
         """Return the exchange that is a library's call, in a training step with the update after it."""
-        call = strategy.prepare(self.calls, buffers.output, shape.dtype)
+        call = strategy.prepare(self.calls, buffers.input, buffers.output, shape.dtype)
         if buffers.weights is None:
             return LibraryExchange(call)
         queue = self.device.queue()

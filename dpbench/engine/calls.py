@@ -22,8 +22,8 @@ class Calls:
         self.device = device
         self.trusted = trusted  #: whether the library's collectives may be given this device's memory
 
-    def allreduce_in_place(self, output: Place, dtype: str) -> Callable[[], None]:
-        """Return a call of MPI_Allreduce(MPI_IN_PLACE, output, SUM).
+    def allreduce(self, gradient: Place | None, output: Place, dtype: str) -> Callable[[], None]:
+        """Return a call of MPI_Allreduce(gradient, output, SUM), without a gradient of MPI_IN_PLACE.
 
         Raises Unsuitable where the library has no such datatype, cannot add it, or cannot count so far.
         """
@@ -33,13 +33,18 @@ class Calls:
         count = len(output.array)
         if count > LARGEST_COUNT and MPI.Get_library_version().startswith("Open MPI"):
             raise Unsuitable(f"Open MPI refuses counts above {LARGEST_COUNT}")
-        memory = MPI.memory.fromaddress(self.device.address(output.mirror), count * datatype.size)
-        call = partial(self.comm.Allreduce, MPI.IN_PLACE, [memory, count, datatype], MPI.SUM)
+        source = gradient or output
+        sent, summed = ([self.memory(place, datatype), count, datatype] for place in (source, output))
+        call = partial(self.comm.Allreduce, sent if gradient else MPI.IN_PLACE, summed, MPI.SUM)
         if output.mirror is output.array:
             return call
         queue = self.device.queue()
-        down, up = queue.copier(output.array, output.mirror), queue.copier(output.mirror, output.array)
+        down, up = queue.copier(source.array, source.mirror), queue.copier(output.mirror, output.array)
         return partial(in_turn, down, queue.wait, call, up, queue.wait)
+
+    def memory(self, place: Place, datatype: Any) -> Any:
+        """Return the memory of a place as MPI takes it."""
+        return MPI.memory.fromaddress(self.device.address(place.mirror), len(place.array) * datatype.size)
 
     def addable(self, dtype: str) -> Any:
         """Return the MPI datatype of `dtype`, tried out on one element by all ranks together."""

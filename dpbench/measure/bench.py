@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter
 
 from dpbench.engine.signals import Signals
@@ -15,8 +16,10 @@ from dpbench.measure.planted import Planted
 from dpbench.measure.raw import gathered
 from dpbench.measure.stage import Stage
 from dpbench.measure.stopping import WARMUPS, Decision, enough_warmups, next_block
+from dpbench.measure.streaming import STREAM, back_to_back, stream_of
 from dpbench.measure.timing import no_garbage_collection, timed
 from dpbench.results.link import Link, limit_s
+from dpbench.results.record import STREAMING
 from dpbench.units import format_size
 
 LONG = 30.0  # seconds; a case expected to take longer is announced
@@ -40,6 +43,7 @@ class Bench:
         self.options = options
         self.say = say
         self.most = most_runs(options)
+        self.streams = options.cadence == STREAMING
         self.signals = signals
         self.planted = Planted(world.rank, world.size)
         self.order = random.Random(options.seed)  # the same on every rank
@@ -50,8 +54,10 @@ class Bench:
         nothing = next(iter(self.stages.values())).engine.nothing()
         where = self.world.where
         where.enter("an exchange of nothing", nothing, 0, where.patience_s)
+        if self.streams:
+            nothing.run = partial(back_to_back, nothing.run, STREAM)
         times = self.world.maxima(timed(nothing, self.world.barrier, FLOOR_SAMPLES, where))
-        return sorted(times)[len(times) // 2] / 1e9
+        return sorted(times)[len(times) // 2] / 1e9 / (STREAM if self.streams else 1)
 
     def measure(self, plans: list[Plan], step: Callable[[str], None]) -> list[Case]:
         """Return the finished cases of one size."""
@@ -70,6 +76,8 @@ class Bench:
                 step(label(case))
                 self.verify(case)
                 self.warm_up(case)
+                if self.streams and not case.finished_at:
+                    self.lengthen(case)
             while running:
                 running = [case for case in running if not case.finished_at]
                 for case in self.order.sample(running, len(running)):
@@ -103,6 +111,11 @@ class Bench:
             case.result.spoil()
             self.exchange(case, block, case.own.warmups)
             case.warmups += block
+
+    def lengthen(self, case: Case) -> None:
+        """Make streams of the exchanges that follow, as long as rank 0 decides."""
+        seconds = (case.own.warmups or case.own.first)[-1] / 1e9
+        case.lengthen(self.world.from_root(stream_of(seconds, self.options.max_time)))
 
     def block(self, case: Case) -> None:
         """Take the next block of samples, or finish the case, as rank 0 decides."""
@@ -145,6 +158,7 @@ class Bench:
         where = self.world.where
         where.enter(label(case), case.running, case.exchanges, self.patience(case))
         times = timed(case.running, self.world.barrier, iterations, where)
+        times = [round(time / case.stream) for time in times]
         case.exchanges = where.iteration
         own += times
         *times, number = self.world.maxima([*times, self.signals.caught])
@@ -158,6 +172,7 @@ class Bench:
             return None
         late = self.options.straggler[1] if self.options.straggler else 0.0
         late += self.options.training.compute if self.options.training else 0.0
+        late *= case.stream
         if self.options.timeout is not None:
             return self.options.timeout + late
         link = self.links.get(case.plan.device)

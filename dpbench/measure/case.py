@@ -1,6 +1,7 @@
 """One case under way: what it exchanges, what it should leave behind, and the samples so far."""
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from dpbench.engine.exchange import Exchange
@@ -8,6 +9,7 @@ from dpbench.measure.expected import Expected
 from dpbench.measure.phases import Phases
 from dpbench.measure.plan import Plan
 from dpbench.measure.raw import Own
+from dpbench.measure.streaming import back_to_back
 from dpbench.results.link import Load
 from dpbench.results.raw import Raw
 from dpbench.units import now
@@ -36,7 +38,8 @@ class Case:
     own: Own = field(default_factory=Own)  #: this rank's times
     raw: Raw | None = None  #: everybody's, on rank 0, where they are to be kept
     elapsed: float = 0.0  #: seconds on rank 0 that the samples took, with all that belongs to them
-    exchanges: int = 0  #: so far, whatever for
+    exchanges: int = 0  #: so far, whatever for; a stream counts as one
+    stream: int = 1  #: exchanges that make one sample, back to back
     warmups: int = 0
     wrong: int | None = None  #: elements, over all ranks; None without a check
     stop_reason: str | None = None
@@ -54,6 +57,11 @@ class Case:
         """What must come of a case that is not over."""
         assert self.expected is not None
         return self.expected
+
+    def lengthen(self, stream: int) -> None:
+        """Make each exchange from now on a stream of so many, and its time their mean."""
+        self.stream = stream
+        self.running.run = partial(back_to_back, self.running.run, stream)
 
     def release(self) -> None:
         """Give back requests and memory; the figures stay."""

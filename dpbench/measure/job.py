@@ -115,6 +115,7 @@ def gather_facts(world: World, options: Options, chosen: Chosen, **measured: Any
         scopes={device.name: scope for device, scope in zip(chosen.devices, chosen.scopes, strict=True)},
         dtype=options.dtype,
         seed=options.seed,
+        cadence=options.cadence,
         **measured,
         notes=options.notes + set_by_hand(world.size) + chosen.notes,
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from dpbench.dtypes import DTYPES
 from dpbench.errors import UsageError
 from dpbench.measure.stopping import LEAST_SAMPLES
+from dpbench.results.record import BARRIER
 
 MOST_RATE = 1e9
 
@@ -31,6 +32,7 @@ class Options:
     iters: int | None = None  #: exactly so many samples, else the stopping rule
     warmup: int | None = None  #: exactly so many warm-ups, else the default rule
     max_time: float = 2.0  #: seconds of sampling per case
+    cadence: str = BARRIER
     check: bool = True
     calibrate: bool = True  #: measure the links, where there is more than one node
     servers: int | None = None

@@ -9,10 +9,12 @@ from dpbench.engine.slicing import slicing
 from dpbench.errors import Unsuitable, UsageError
 from dpbench.measure.options import Options
 from dpbench.measure.stopping import MOST_SAMPLES
+from dpbench.results.record import STREAMING
 from dpbench.schedule.count import total, traffic
-from dpbench.strategies.base import Roles, Scheduled
+from dpbench.strategies.base import Library, Roles, Scheduled
 from dpbench.strategies.registry import strategies
 
+IN_PLACE = "works in place: back to back it would sum sums; take mpi-out"
 MOST_STEPS = 1000  #: after which weights are compared with those of one process: it takes it some milliseconds
 
 
@@ -84,7 +86,8 @@ def plan_case(options: Options, name: str, device: str, size: int, layout: Layou
     except Unsuitable as reason:
         return Plan(name, device, size, count, None, reason=str(reason))
     if not isinstance(strategy, Scheduled):
-        return Plan(name, device, size, count, roles)
+        adds_up = isinstance(strategy, Library) and strategy.in_place and options.cadence == STREAMING
+        return Plan(name, device, size, count, None if adds_up else roles, reason=IN_PLACE if adds_up else None)
     messages = max(messages_of(strategy, roles, rank, count) for rank in (0, layout.ranks - 1))  # a server, a worker
     overlap = strategy.overlap(roles) if layout.nodes > 1 else None
     slices, window = slicing(

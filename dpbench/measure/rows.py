@@ -44,6 +44,7 @@ def common(options: Options, facts: RunFacts) -> dict[str, Any]:
         "thread_level": facts.thread_level,
         "ranks": facts.ranks,
         "nodes": len(facts.hosts),
+        "cadence": options.cadence,
         "operation": "step" if options.training else "allreduce",
         "dtype": facts.dtype,
         "slices_requested": str(options.slices or "auto"),

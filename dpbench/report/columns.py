@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dpbench.results.record import Row
+from dpbench.results.record import STREAMING, Row
 from dpbench.units import format_time
 
 NOTHING = "n/a"  #: not measured or not defined
@@ -111,7 +111,22 @@ TABLE = (
     Column(
         "slices", "× window", 8, each(slices), "pieces the gradient is cut into × pieces under way at a time"
     ),
-    Column("time", "median", 8, each(time), "median of the iterations, each until the slowest rank is done"),
+    Column(
+        "time",
+        "median",
+        8,
+        each(time),
+        "median of the iterations, each until the slowest rank is done",
+        when=lambda row: row.cadence != STREAMING,
+    ),
+    Column(
+        "time",
+        "streamed",
+        8,
+        each(time),
+        "median of samples: exchanges back to back until the slowest rank is done, / their number",
+        when=lambda row: row.cadence == STREAMING,
+    ),
     Column("±", "95 %", 5, each(interval), "half the 95 % confidence interval of the median, in % of it"),
     Column(
         "algbw",

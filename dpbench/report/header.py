@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from dpbench.results.facts import RunFacts
 from dpbench.results.link import Link
+from dpbench.results.record import STREAMING
 from dpbench.units import format_time
 
 HOSTS_SHOWN = 4
@@ -16,6 +17,8 @@ def header(facts: RunFacts) -> Iterator[str]:
     yield f"MPI\t{facts.mpi_library}, thread level {facts.thread_level}"
     yield f"ranks\t{facts.ranks} on {count(len(facts.hosts), 'node')}: {some(facts.hosts)}"
     yield f"gradient\t{facts.dtype} on {', '.join(facts.scopes)}, seed {facts.seed}"
+    if facts.cadence == STREAMING:
+        yield "cadence\tstreaming: a sample is up to 20 exchanges back to back after a barrier, not one"
     floor = format_time(facts.floor_s).replace("us", "µs")
     yield f"floor\t{floor}: an exchange of nothing, timed in the same way"
     for device, link in facts.links.items():

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from dpbench.results.link import Link
+from dpbench.results.record import BARRIER
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +22,7 @@ class RunFacts:
     scopes: dict[str, str]  #: by device: network, intra-node-gpu, shared-gpu, host-memory
     dtype: str
     seed: int
+    cadence: str = BARRIER
     links: dict[str, Link]  #: by device; empty where there is one node, or no calibration
     floor_s: float  #: what an exchange of nothing takes, timed in the same way
     notes: tuple[str, ...] = ()  #: what was adjusted and the user should read

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, fields
 
 SCHEMA = 1
+BARRIER, STREAMING = "barrier", "streaming"  #: cadences: a barrier before every exchange; exchanges back to back
 WHOLE = ("allreduce", "step")  #: operations; any other is a phase of the row above it
 
 
@@ -33,7 +34,7 @@ class Row:
     slices_requested: str  #: auto or a number
     slices: int | None = None
     window: int | None = None
-    cadence: str = "barrier"  #: a barrier before every iteration
+    cadence: str = BARRIER
     warmup: int | None = None
     iterations: int | None = None
     stop_reason: str | None = None  #: iters, precision, time, samples or wrong

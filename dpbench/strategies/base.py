@@ -67,9 +67,11 @@ class Scheduled(Strategy):
 class Library(Strategy):
     """A strategy that is one call of a communication library: it has no schedule."""
 
+    in_place: ClassVar[bool] = False  #: whether the sum replaces the gradient, which has to be restored each time
+
     @abstractmethod
-    def prepare(self, calls: "LibraryCalls", output: Any, dtype: str) -> Callable[[], None]:
-        """Return a call that replaces what `output` holds, the rank's gradient, by the sum.
+    def prepare(self, calls: "LibraryCalls", gradient: Any, output: Any, dtype: str) -> Callable[[], None]:
+        """Return a call that leaves the sum in `output`; before each call that holds a copy of the rank's `gradient`.
 
         Raises Unsuitable where the library cannot do the dtype.
         """
@@ -78,5 +80,5 @@ class Library(Strategy):
 class LibraryCalls(Protocol):
     """The library calls that the engine offers to `Library` strategies."""
 
-    def allreduce_in_place(self, output: Any, dtype: str) -> Callable[[], None]:
-        """Return a call of MPI_Allreduce(MPI_IN_PLACE, output, SUM)."""
+    def allreduce(self, gradient: Any | None, output: Any, dtype: str) -> Callable[[], None]:
+        """Return a call of MPI_Allreduce(gradient, output, SUM), without a gradient in place."""

@@ -121,7 +121,7 @@ def test_every_size_option_takes_the_same_sizes(value: str, size: int) -> None:
         ("-i 1", ["-i", "1000"]),
         ("--sizes 4K -b 8", ["--sizes", "-b"]),
         ("--sizes 4K -f 2", ["--sizes", "-f"]),
-        ("-s ringg", ["-s", "'ringg'", "known: mpi, ps, ring, sharded-ps", "did you mean ring?"]),
+        ("-s ringg", ["-s", "'ringg'", "known: mpi, mpi-out, ps, ring, sharded-ps", "did you mean ring?"]),
         ("-s ring,", ["-s", "''", "known"]),
         ("-d flaot32", ["-d", "'flaot32'", "did you mean float32?"]),
         ("--device tpu", ["--device", "'tpu'", "cpu"]),

@@ -20,7 +20,7 @@ class Extra(Library):
     name = "{name}"
     summary = "a test's"
 
-    def prepare(self, calls, output, dtype):
+    def prepare(self, calls, gradient, output, dtype):
         """Do nothing."""
         return lambda: None
 '''
@@ -113,10 +113,11 @@ def test_the_librarys_strategy_is_the_librarys_call() -> None:
     prepared: list[object] = []
 
     class Calls(LibraryCalls):
-        def allreduce_in_place(self, output: object, dtype: str) -> Callable[[], None]:
-            return lambda: prepared.extend([output, dtype])
+        def allreduce(self, gradient: object, output: object, dtype: str) -> Callable[[], None]:
+            return lambda: prepared.append((gradient, output, dtype))
 
-    mpi = strategies()["mpi"]
-    assert isinstance(mpi, Library)
-    mpi.prepare(Calls(), "array", "float32")()
-    assert prepared == ["array", "float32"]
+    for name in ("mpi", "mpi-out"):
+        strategy = strategies()[name]
+        assert isinstance(strategy, Library)
+        strategy.prepare(Calls(), "gradient", "sum", "float32")()
+    assert prepared == [(None, "sum", "float32"), ("gradient", "sum", "float32")]
