@@ -4,11 +4,12 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import click
 
 from dpbench import units
-from dpbench.cli import values
+from dpbench.cli import names, values
 from dpbench.cli.options import option
 from dpbench.cli.speak import help_option
 from dpbench.environment import launched
@@ -35,15 +36,13 @@ class Rate(values.Value):
         return units.parse_rate(text)
 
 
-def start(
-    nodes: int, rate: float, slow: Iterable[tuple[int, float]], ranks_per_node: int, words: Sequence[str]
-) -> int:
+def start(slow: Iterable[tuple[int, float]], words: Sequence[str], **given: Any) -> int:
     """Lay out the lab, run what was asked for and return its exit code."""
     from dpbench.lab.outside import run
 
     if launched():
         raise UsageError("lab: this process has a launcher already; a lab starts its own ranks")
-    layout = Layout(nodes, rate, dict(slow), ranks_per_node)
+    layout = Layout(slow=dict(slow), **given)
     return run(layout, program(words, layout.ranks))
 
 
@@ -76,6 +75,12 @@ OPTIONS: list[click.Parameter] = [
         help="Another rate for one node; repeatable.",
     ),
     option("--ranks-per-node", type=Count("R", 1), default=1, help="Ranks on every node."),
+    option(
+        "--distribution",
+        type=names.Word("block", "cyclic"),
+        default="block",
+        help="Of ranks: node after node, or one for each node in turn.",
+    ),
     help_option(),
     click.Argument(["words"], nargs=-1, type=click.UNPROCESSED, metavar="COMMAND"),
 ]

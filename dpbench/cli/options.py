@@ -92,6 +92,24 @@ TOPICS: Topics = {
         ),
         option("--seed", type=values.Whole("N", 0), default=1, help="Order of the strategies within a size."),
     ],
+    "Which ranks take part": [
+        option(
+            "--scaling",
+            type=values.RankCounts("2,4,8|pow2"),
+            help="Once with so many ranks each; pow2: 2, 4, 8 and so on, then all. The others sleep.  [default: all]",
+        ),
+        option(
+            "--placement",
+            type=names.Word("packed", "spread"),
+            help="Of --scaling: fill node after node, or take one rank of each in turn.  [default: packed]",
+        ),
+        option(
+            "--ring-order",
+            type=names.Word("node", "world"),
+            default="node",
+            help="The ring enters each node once, or follows the ranks' numbers.",
+        ),
+    ],
     "How the strategies run": [
         option("--servers", type=values.Whole("K", 1), help="Servers of sharded-ps.  [default: every rank]"),
         flag("--dedicated-servers", "dedicated", about="Servers only serve; they have no gradient."),

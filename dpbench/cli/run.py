@@ -86,6 +86,9 @@ def options_from(typed: Sequence[str], *, textbook: bool, slices: int | str | No
     """Return the options; raises UsageError where they contradict each other."""
     if textbook and slices not in (None, 1):
         raise UsageError(f"--textbook means --slices 1; leave out --slices {slices}")
+    if given["placement"] and not given["scaling"]:
+        raise UsageError("--placement says which ranks take part in --scaling; give both")
+    given["placement"] = given["placement"] or Options.placement
     require_one_use_of_each_file(given["csv"], given["json"], given["force"], given["append"])
     sweep = Sweep(**{name: given.pop(name) for name in ("least", "most", "factor", "step", "exact")})
     sizes, notes = sweep.sizes(given["dtype"])

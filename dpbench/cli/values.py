@@ -76,6 +76,27 @@ class Whole(Value):
         raise UsageError(f"{text!r} is not allowed: {words}a whole number from {self.least} to {self.most}")
 
 
+class RankCounts(Value):
+    """Numbers of ranks with commas between them, or the word for the powers of 2."""
+
+    POWERS = "pow2"
+
+    def parse(self, text: str) -> tuple[int, ...] | str:
+        """Return the numbers, ascending, or the word."""
+        if text.strip().lower() == self.POWERS:
+            return self.POWERS
+        counts = []
+        for item in text.split(","):
+            typed = item.strip()
+            if not (typed.isascii() and typed.isdigit() and len(typed) < 10 and int(typed) >= 2):
+                raise UsageError(f"{item!r} is not allowed: {self.POWERS}, or numbers of ranks from 2 on, as 2,4,8")
+            counts.append(int(typed))
+        twice = next((count for count in counts if counts.count(count) > 1), None)
+        if twice is not None:
+            raise UsageError(f"{text!r} names {twice} twice")
+        return tuple(sorted(counts))
+
+
 class Switch(Value):
     """0 or 1."""
 

@@ -49,7 +49,7 @@ class Engine:
         records: bool = False,
         trains: bool = False,
     ) -> None:
-        self.rank = world.rank
+        self.rank, self.numbers = world.rank, world.numbers
         self.device = device
         self.records = records  #: whether exchanges tell when their phases begin and end
         self.trains = trains  #: whether the sum updates weights: exchanges are training steps
@@ -100,7 +100,7 @@ class Engine:
         except Unsuitable:
             self.wire.free(compiler.requests)
             raise
-        labels = Labels(slice_rounds, shape.slices, shape.window, recorder)
+        labels = Labels(slice_rounds, shape.slices, shape.window, recorder, self.numbers)
         return ScheduleExchange(lanes, self.wire, self.idle, compiler.requests, ends=compiler.ends, labels=labels)
 
     def rounds(self, strategy: Scheduled, roles: Roles, shape: Shape, index: int) -> Iterator[Round]:

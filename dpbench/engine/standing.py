@@ -25,9 +25,15 @@ class Labels:
     """The labels of an exchange's steps: its schedule is asked again, should anybody want to know."""
 
     def __init__(
-        self, rounds: Callable[[int], Iterable[Round]], slices: int, lanes: int, recorder: Recorder | None
+        self,
+        rounds: Callable[[int], Iterable[Round]],
+        slices: int,
+        lanes: int,
+        recorder: Recorder | None,
+        numbers: Sequence[int] = (),
     ) -> None:
         self.rounds, self.slices, self.lanes, self.recorder = rounds, slices, lanes, recorder
+        self.numbers = numbers  #: of the ranks in the job, where they have others among themselves
 
     def label(self, lane: int, step: int) -> Label | None:
         """Return the label of a lane's step; None for one that only reads the clock."""
@@ -90,11 +96,11 @@ def end_of(transfer: Transfer, ends: dict[int, End]) -> End:
     return "send" if start.func.__name__ == "Isend" else "recv", start.args[1]
 
 
-def waits_for(ends: Iterable[End]) -> str:
-    """Return `rank 1 to send`, or more of them."""
+def waits_for(ends: Iterable[End], numbers: Sequence[int] = ()) -> str:
+    """Return `rank 1 to send`, or more of them; `numbers` are what the ranks are called, if not as in `ends`."""
     texts = []
     for kind, does in (("recv", "send"), ("send", "receive")):
-        peers = sorted({peer for each, peer in ends if each == kind})
+        peers = sorted({numbers[peer] if numbers else peer for each, peer in ends if each == kind})
         if peers:
             names = ", ".join(map(str, peers[:MOST_PEERS])) + (", ..." if len(peers) > MOST_PEERS else "")
             texts.append(f"rank{'s' if len(peers) > 1 else ''} {names} to {does}")
@@ -132,7 +138,7 @@ class Outlook:
         place = f"slice {label.slice} of {self.labels.slices}, round {label.round} ({label.phase})"
         if pending == [] or not label.ends:
             return f"{place} works on what it has"
-        return f"{place} waits for {waits_for(label.ends if pending is None else pending)}"
+        return f"{place} waits for {waits_for(label.ends if pending is None else pending, self.labels.numbers)}"
 
     def foremost(self) -> tuple[int, int, Label | None] | None:
         """Return the lane that holds up the others, its step and its label: that of the lowest slice under way."""

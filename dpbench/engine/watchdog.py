@@ -53,8 +53,8 @@ class Watchdog:
         """Look again and again whether anything has changed."""
         still, seen, last = 0.0, self.where.progress(), monotonic()
         while not self.over.wait(pause(self.where.patience_s or GRACE_S)):
+            patience = self.where.patience_s  # read before what is noted before it, lest a long wait count
             now, progress = monotonic(), self.where.progress()
-            patience = self.where.patience_s
             # A job that was suspended has not stood still meanwhile: each look counts for little more than one pause.
             still = still + min(now - last, 2 * pause(patience or GRACE_S)) if progress == seen else 0.0
             seen, last = progress, now

@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from dpbench.units import format_size
-
 if TYPE_CHECKING:
     from dpbench.engine.exchange import Exchange
 
@@ -20,7 +18,7 @@ class Where:
         self.state: State = "elsewhere"
         self.exchange: Exchange | None = None  #: the last or the next one
         self.patience_s: float | None = None  #: how long an exchange may stand still; None: for ever
-        self.written: list[int] = []  #: the sizes that are safe
+        self.written: list[str] = []  #: the sizes that are safe
 
     def enter(self, case: str, exchange: "Exchange | None", iterations: int, patience_s: float | None) -> None:
         """Note which case comes next, and how often it was exchanged before."""
@@ -36,7 +34,7 @@ class Where:
     @property
     def sizes_written(self) -> str:
         """The sizes whose rows are safe, as text."""
-        return ", ".join(map(format_size, self.written)) or "none"
+        return ", ".join(self.written) or "none"
 
     def __str__(self) -> str:
         """Return rank, host, strategy, size and iteration, as far as there are some."""

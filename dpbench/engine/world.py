@@ -1,8 +1,10 @@
 """The job as one rank sees it: who is where, and the collective calls that are not measured."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from copy import copy
 from functools import cached_property
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -20,26 +22,60 @@ THREAD_LEVELS = {
 }
 
 
+SHORTEST_S, LONGEST_S = 1e-3, 50e-3  # of the sleeps of ranks that others keep waiting
+
+
 class World:
-    """All ranks of the job. Every method that communicates is collective.
+    """Ranks that act together: all ranks of the job, or some of them. Every method that communicates is collective.
 
     Making one starts MPI; raises PlatformError, on every rank, where they are not one job.
     """
 
     def __init__(self) -> None:
         start()
-        self.comm = MPI.COMM_WORLD.Dup()  # for agreement
-        self.exchange_comm = MPI.COMM_WORLD.Dup()  # for what is measured, so that nothing can be confused
+        self.comm: Any = MPI.COMM_WORLD.Dup()  # for agreement
+        self.exchange_comm: Any = MPI.COMM_WORLD.Dup()  # for what is measured, so that nothing can be confused
         self.rank: int = self.comm.rank
         self.size: int = self.comm.size
+        self.numbers: Sequence[int] = range(self.size)  #: of the ranks in the job
         self.leaders = same_node(self.comm.allgather(self.shared_leader()), self.comm.allgather(host_identity()))
         self.local_rank: int = self.leaders[: self.rank].count(self.leaders[self.rank])
+        self._names: list[str] = self.comm.allgather(host_name())
+        self.where = Where(self.rank, self.host(self.rank), self.size)  #: what this rank is doing
+        self.look_for_cores()
+
+    def part(self, ranks: Sequence[int]) -> "World | None":
+        """Return the world of some `ranks`, ascending, on these ranks; None on the others. Of all ranks it is this."""
+        if len(ranks) == self.size:
+            return self
+        comm = self.comm.Split(0 if self.rank in ranks else MPI.UNDEFINED, self.rank)
+        if comm == MPI.COMM_NULL:
+            return None
+        part = copy(self)
+        part.comm, part.exchange_comm = comm, comm.Dup()
+        part.rank, part.size = comm.rank, comm.size
+        part.numbers = [self.numbers[rank] for rank in ranks]
+        leaders = [self.leaders[rank] for rank in ranks]
+        part.leaders = [leaders.index(leader) for leader in leaders]
+        part._names = [self.host(rank) for rank in ranks]
+        part.look_for_cores()
+        return part
+
+    def meet(self) -> None:
+        """Return when every rank has called it. Who comes early sleeps, and neither sends nor is watched meanwhile."""
+        patience, pause = self.where.patience_s, SHORTEST_S
+        self.where.enter("waiting for the ranks that measure", None, 0, None)
+        request = self.comm.Ibarrier()
+        while not request.Test():
+            sleep(pause)
+            pause = min(2 * pause, LONGEST_S)
+        self.where.enter("", None, 0, patience)
+
+    def look_for_cores(self) -> None:
+        """Find out where ranks have to share cores."""
         crowded_here = self.more_ranks_than_cores()
         self.crowded: bool = any(self.comm.allgather(crowded_here))  #: some machine has more ranks than cores
         self.idle: Callable[[], None] | None = os.sched_yield if crowded_here else None
-        self._names: list[str] = self.comm.allgather(host_name())
-        self.where = Where(self.rank, self.host(self.rank), self.size)  #: what this rank is doing
-        self.hosts = tuple(self.host(leader) for leader in sorted(set(self.leaders)))  #: one name per node
 
     @property
     def binding(self) -> str:
@@ -65,6 +101,16 @@ class World:
     def nodes(self) -> int:
         """The number of nodes: groups of ranks that share memory."""
         return len(set(self.leaders))
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """One name per node, in the order of their first ranks."""
+        return tuple(self.host(leader) for leader in sorted(set(self.leaders)))
+
+    @property
+    def number(self) -> int:
+        """This rank's number in the job."""
+        return self.numbers[self.rank]
 
     def shared_leader(self) -> int:
         """Return the first of the ranks that share memory with this one, as MPI sees it."""
@@ -103,7 +149,8 @@ class World:
 
     def gather(self, value: Any) -> list[Any]:
         """Return every rank's value on every rank, in rank order."""
-        return self.comm.allgather(value)
+        values: list[Any] = self.comm.allgather(value)
+        return values
 
     def to_root(self, value: Any) -> list[Any] | None:
         """Return every rank's value, in rank order, on rank 0; None on the others."""

@@ -18,6 +18,8 @@ ENTER, AGENT = FOLDER / "enter", FOLDER / "agent"
 HOSTS = FOLDER / "hosts"
 MPICH_HOSTS, OPEN_MPI_HOSTS = FOLDER / "hosts.mpich", FOLDER / "hosts.openmpi"
 
+CYCLIC = "cyclic"
+
 SYSTEM_PROGRAMS = ("/usr/sbin", "/usr/bin", "/sbin", "/bin")
 
 # ENTER HOST COMMAND...: a node sees its own links only where sysfs is mounted anew; UCX looks for them there.
@@ -50,7 +52,8 @@ def files(layout: Layout) -> dict[Path, str]:
         ENTER: ENTER_TEXT,
         AGENT: AGENT_TEXT,
         HOSTS: lines(["127.0.0.1 localhost", *addresses]),
-        MPICH_HOSTS: lines(f"{host}:{layout.ranks_per_node}" for host in names),
+        # With a slot each, ranks go round the nodes until all have theirs.
+        MPICH_HOSTS: lines(f"{host}:{1 if layout.distribution == CYCLIC else layout.ranks_per_node}" for host in names),
         OPEN_MPI_HOSTS: lines(f"{host} slots={layout.ranks_per_node}" for host in names),
     }
 
@@ -60,13 +63,14 @@ def lines(texts: Iterable[str]) -> str:
     return "".join(f"{text}\n" for text in texts)
 
 
-def environment(outside: Mapping[str, str]) -> dict[str, str]:
+def environment(outside: Mapping[str, str], distribution: str = "block") -> dict[str, str]:
     """Return the variables of the lab's programs: those from outside, without what other launchers left."""
     kept = {key: value for key, value in outside.items() if not key.startswith(BATCH_SYSTEMS + LAUNCHERS)}
     return kept | {
         "PATH": search_path(outside.get("PATH", "")),
         **MPICH,
         **OPEN_MPI,
+        **(OPEN_MPI_CYCLIC if distribution == CYCLIC else {}),
     }
 
 
@@ -106,4 +110,8 @@ OPEN_MPI = {
     "OMPI_MCA_btl": "tcp,self",
     "OMPI_ALLOW_RUN_AS_ROOT": "1",  # in a user namespace everybody is
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+}
+OPEN_MPI_CYCLIC = {
+    "PRTE_MCA_rmaps_default_mapping_policy": "node:oversubscribe",
+    "OMPI_MCA_rmaps_base_mapping_policy": "node",
 }

@@ -23,6 +23,7 @@ class Layout:
     rate: float  #: of each link, each way [bytes/s]
     slow: Mapping[int, float] = field(default_factory=dict)  #: other rates, by node
     ranks_per_node: int = 1
+    distribution: str = "block"  #: of ranks: node after node, or `cyclic`, one for each node in turn
 
     def __post_init__(self) -> None:
         for node in self.slow:

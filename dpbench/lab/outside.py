@@ -18,7 +18,7 @@ def run(layout: Layout, command: Sequence[str]) -> int:
 
     Raises PlatformError if this machine cannot have a lab.
     """
-    environ = environment(os.environ)
+    environ = environment(os.environ, layout.distribution)
     inside = [*opening(environ), sys.executable, "-m", "dpbench.lab.inside"]
     lifeline, held = os.pipe()  # of what this process starts, only `lifeline` is inherited
     with orderly_end():

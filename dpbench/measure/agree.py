@@ -60,6 +60,30 @@ def on_root(world: "World", action: Callable[[], T]) -> T:
     return outcome
 
 
+def in_part(world: "World", part: "World | None", action: Callable[["World"], T]) -> T:
+    """Return on every rank what `action` returns on rank 0, which is in the part; the ranks outside of it sleep.
+
+    An error that the ranks of the part have agreed on is raised by all.
+    """
+    if part is world:
+        return action(world)
+    result: T | None = None
+    error: DpbenchError | None = None
+    if part is not None:
+        try:
+            result = action(part)
+        except DpbenchError as caught:
+            if not caught.agreed:
+                raise
+            error = caught
+    world.meet()
+    code, shared = world.from_root((error.code if error else None, result))
+    if code is not None:
+        raise error or SaidByRoot(code)
+    outcome: T = shared
+    return outcome
+
+
 def all_or_none(world: "World", action: Callable[[], T], undo: Callable[[T], None] = lambda _: None) -> T:
     """Return what `action` returns on this rank, if it works on every rank; else undo it and raise Unsuitable."""
     result: T | None = None
@@ -73,5 +97,5 @@ def all_or_none(world: "World", action: Callable[[], T], undo: Callable[[T], Non
         if result is not None:
             undo(result)
         rank, text = reasons[0]
-        raise Unsuitable(text if len(reasons) == world.size else f"rank {rank}: {text}")
+        raise Unsuitable(text if len(reasons) == world.size else f"rank {world.numbers[rank]}: {text}")
     return result  # type: ignore[return-value]  # no rank has a reason, so it was set

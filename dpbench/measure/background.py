@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpbench.measure.alike import arguments
 from dpbench.measure.devices import Chosen
+from dpbench.measure.groups import Group
 from dpbench.measure.options import Options
-from dpbench.measure.plan import Plan
 from dpbench.measure.rows import planned
 from dpbench.measure.surroundings import everybodys_state, everybodys_surroundings
 
@@ -13,14 +13,19 @@ if TYPE_CHECKING:
     from dpbench.engine.world import World
 
 
-def background(world: "World", options: Options, chosen: Chosen, blocks: list[list[Plan]]) -> dict[str, Any]:
+def background(world: "World", options: Options, chosen: Chosen, groups: list[Group]) -> dict[str, Any]:
     """Return what is to be kept, on rank 0; nothing without a document. Collective."""
     if options.json is None:
         return {}
     environment = everybodys_surroundings(world, any(device.name != "cpu" for device in chosen.devices))
     return {
         "options": arguments(options),
-        "plan": [{**planned(plan), "reason": plan.reason} for block in blocks for plan in block],
+        "plan": [
+            {**planned(plan), "ranks": group.facts.ranks, "reason": plan.reason}
+            for group in groups
+            for block in group.blocks
+            for plan in block
+        ],
         "environment": environment,
     }
 

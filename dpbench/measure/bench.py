@@ -42,10 +42,11 @@ class Bench:
         self.stages = stages
         self.options = options
         self.say = say
+        self.where = f" on {world.size} ranks" if options.scaling else ""  #: is said behind each size
         self.most = most_runs(options)
         self.streams = options.cadence == STREAMING
         self.signals = signals
-        self.planted = Planted(world.rank, world.size)
+        self.planted = Planted(world.number, world.where.size)
         self.order = random.Random(options.seed)  # the same on every rank
         self.links: dict[str, Link] = {}  #: by device, where they were measured
 
@@ -62,7 +63,7 @@ class Bench:
     def measure(self, plans: list[Plan], step: Callable[[str], None]) -> list[Case]:
         """Return the finished cases of one size."""
         where = self.world.where
-        where.enter(f"preparing {format_size(plans[0].bytes)}", None, 0, where.patience_s)
+        where.enter(f"preparing {self.size(plans)}", None, 0, where.patience_s)
         cases = [
             case
             for name, stage in self.stages.items()
@@ -73,7 +74,7 @@ class Bench:
             self.planted.plant(case)
         with no_garbage_collection():
             for case in running:
-                step(label(case))
+                step(self.label(case))
                 self.verify(case)
                 self.warm_up(case)
                 if self.streams and not case.finished_at:
@@ -98,7 +99,7 @@ class Bench:
         least = 1 if self.options.warmup is None else self.options.warmup
         expected = seconds * (least + (self.options.iters or 6))
         if expected > LONG and not case.finished_at:
-            self.say(f"{case.plan.strategy} at {format_size(case.plan.bytes)} is expected to take {expected:.0f} s")
+            self.say(f"{self.label(case)} is expected to take {expected:.0f} s")
 
     def warm_up(self, case: Case) -> None:
         """Exchange until warm: rank 0 decides after each block of as many as were done before."""
@@ -156,7 +157,7 @@ class Bench:
         Raises Stopped, on every rank, if a signal has asked any of them to stop.
         """
         where = self.world.where
-        where.enter(label(case), case.running, case.exchanges, self.patience(case))
+        where.enter(self.label(case), case.running, case.exchanges, self.patience(case))
         times = timed(case.running, self.world.barrier, iterations, where)
         times = [round(time / case.stream) for time in times]
         case.exchanges = where.iteration
@@ -181,7 +182,10 @@ class Bench:
         limit = limit_s(case.ports.load, link) if case.ports else 2 * case.plan.bytes / link.rank
         return max(PATIENCE_S, LIMITS * limit) + late
 
+    def label(self, case: Case) -> str:
+        """Return strategy and size, as people read them."""
+        return f"{case.plan.strategy} {self.size([case.plan])}"
 
-def label(case: Case) -> str:
-    """Return strategy and size, as people read them."""
-    return f"{case.plan.strategy} {format_size(case.plan.bytes)}"
+    def size(self, plans: list[Plan]) -> str:
+        """Return the size of some cases, as people read it."""
+        return f"{format_size(plans[0].bytes)}{self.where}"

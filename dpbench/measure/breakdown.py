@@ -22,24 +22,26 @@ def breakdown(case: Case, row: Row, facts: RunFacts) -> Breakdown:
     link = facts.links.get(case.plan.device)
     return Breakdown(
         row=row,
-        phases=tuple(phase(phases, name, row) for name in phases.names),
+        phases=tuple(phase(phases, name, row, facts) for name in phases.names),
         crossing_bytes=sum(out.sent for ranks in phases.counts.values() for _, out in ranks),
         link=link.rank if link else None,
         raw=case.raw,
     )
 
 
-def phase(phases: Phases, name: str, row: Row) -> Phase:
+def phase(phases: Phases, name: str, row: Row, facts: RunFacts) -> Phase:
     """Return a phase of a row, or its additions."""
     medians = phases.medians.get(name, []) if row.time_median_s is not None else []  # a wrong result has no times
     summary = summarise(phases.samples[name]) if medians else None
     travels = name in phases.counts
     found = bytes_of(phases, name) if travels else Bytes()
+    busiest = found.busiest_rank
+    numbered = found._replace(busiest_rank=None if busiest is None else facts.number(busiest))
     own = replace(
         row,
         operation=name,
         **times(summary),
-        **found._asdict(),
+        **numbered._asdict(),
         algbw_GB_per_s=rates(row.bytes, summary.median, row.ranks, 0).algbw if summary and travels else None,
         busbw_GB_per_s=None,
         limit_s=None,
@@ -50,7 +52,7 @@ def phase(phases: Phases, name: str, row: Row) -> Phase:
         within=name == phases.additions,
         least_s=min(medians, default=None),
         most_s=max(medians, default=None),
-        busiest=port(phases, name, found.busiest_rank, own.time_median_s),
+        busiest=port(phases, name, busiest, own.time_median_s),
         worker=port(phases, name, median_worker(phases, name) if travels else None, own.time_median_s),
     )
 

@@ -1,7 +1,7 @@
 """Choosing the devices: what was asked for, what every rank has, and what its MPI library can be given."""
 
 import faulthandler
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,11 @@ from dpbench.measure.agree import said_by_root
 
 if TYPE_CHECKING:
     from dpbench.engine.world import World
+
+Identity = tuple[int, str]
+"""Of a GPU: the leader of its node, and its UUID."""
+
+SHOWN = 3  #: GPUs that are shared, in the notes
 
 CRASH = (
     "GPU memory is handed to the MPI library now: if it crashes here (signal 11), it cannot take device pointers, "
@@ -35,9 +40,15 @@ class Chosen:
     """The devices to measure on, in order, and what is to be said about them."""
 
     devices: tuple[Device, ...]
-    scopes: tuple[str, ...]  #: of each device
+    gpus: tuple["Identity", ...] = ()  #: of every rank, where one of them is a GPU
     notes: tuple[str, ...] = ()
     trusts_collectives: bool = False  #: whether the MPI library's own collectives may be given device memory
+
+    def scopes(self, ranks: Sequence[int], nodes: int) -> dict[str, str]:
+        """Return what exchanges of these ranks, on so many nodes, cross; by device."""
+        host = "network" if nodes > 1 else "host-memory"
+        shared = shared_gpus([self.gpus[rank] for rank in ranks] if self.gpus else [])
+        return {device.name: scope_of(device.name, host, bool(shared)) for device in self.devices}
 
 
 def look_around(devices: tuple[str, ...], gpu_aware: str) -> Finding:
@@ -51,9 +62,8 @@ def look_around(devices: tuple[str, ...], gpu_aware: str) -> Finding:
 
 def choose(world: "World", asked: tuple[str, ...], gpu_aware: str, found: Finding) -> Chosen:
     """Return the devices, the same on every rank. Raises PlatformError, on every rank, if one cannot be had."""
-    host = "network" if world.nodes > 1 else "host-memory"
     if asked == ("cpu",):
-        return Chosen((NumpyDevice(),), (host,))
+        return Chosen((NumpyDevice(),))
     verdict = Awareness(False, "")
     obstacle = first_obstacle(world, found.missing)
     if obstacle is None and asked != ("cuda-staged",):
@@ -61,13 +71,13 @@ def choose(world: "World", asked: tuple[str, ...], gpu_aware: str, found: Findin
     reason = obstacle or (None if verdict.aware else not_aware(world, verdict))
     if asked == ("auto",):
         if reason is not None:
-            return Chosen((NumpyDevice(),), (host,), notes=(f"--device auto is cpu: {reason.fact}",))
+            return Chosen((NumpyDevice(),), notes=(f"--device auto is cpu: {reason.fact}",))
         asked = ("cuda",)
     for name in asked:
         needed = {"cpu": None, "cuda": reason, "cuda-staged": obstacle}[name]
         if needed is not None:
             raise said_by_root(world, PlatformError(f"--device {name}: {needed.fact}: {needed.remedy}"))
-    return chosen_gpus(world, asked, verdict, host)
+    return chosen_gpus(world, asked, verdict)
 
 
 def require(world: "World", option: str, found: Obstacle | None) -> None:
@@ -102,7 +112,7 @@ def not_aware(world: "World", verdict: Awareness) -> Obstacle:
     )
 
 
-def chosen_gpus(world: "World", asked: tuple[str, ...], verdict: Awareness, host: str) -> Chosen:
+def chosen_gpus(world: "World", asked: tuple[str, ...], verdict: Awareness) -> Chosen:
     """Return the devices of this rank, one GPU for all of them."""
     from dpbench.devices.cuda import CudaDevice, StagedCudaDevice, identity_of
 
@@ -114,24 +124,33 @@ def chosen_gpus(world: "World", asked: tuple[str, ...], verdict: Awareness, host
     }
     if "cuda" in asked:
         faulthandler.enable()
-    sharing = shared_gpus(world.gather((world.leaders[world.rank], identity_of(gpu))))
-    notes = [f"ranks {', '.join(map(str, ranks))} share GPU {gpu}" for gpu, ranks in sharing.items()]
+    gpus: list[Identity] = world.gather((world.leaders[world.rank], identity_of(gpu)))
+    notes = list(sharing_of(shared_gpus(gpus)))
     if "cuda" in asked:
         notes.append(f"MPI is given GPU memory: {verdict.why}")
-    scopes = tuple(
-        host if name == "cpu" else "shared-gpu" if sharing else scope_of(name, host) for name in asked
-    )
-    return Chosen(tuple(kinds[name]() for name in asked), scopes, tuple(notes), verdict.by_query)
+    return Chosen(tuple(kinds[name]() for name in asked), tuple(gpus), tuple(notes), verdict.by_query)
 
 
-def scope_of(name: str, host: str) -> str:
-    """Return what a device's exchanges cross where every rank has a GPU of its own."""
+def scope_of(name: str, host: str, shared: bool) -> str:
+    """Return what a device's exchanges cross; host memory, the network or a host's cross `host`."""
+    if name == "cpu":
+        return host
+    if shared:
+        return "shared-gpu"
     return "intra-node-gpu" if name == "cuda" and host == "host-memory" else host
 
 
-def shared_gpus(identities: list[tuple[int, str]]) -> dict[str, list[int]]:
+def sharing_of(sharing: dict[str, list[int]]) -> Iterator[str]:
+    """Yield a note for each of the first GPUs that ranks share, and how many more there are."""
+    for gpu, ranks in list(sharing.items())[:SHOWN]:
+        yield f"ranks {', '.join(map(str, ranks))} share GPU {gpu}"
+    if len(sharing) > SHOWN:
+        yield f"and {len(sharing) - SHOWN} more GPUs are shared"
+
+
+def shared_gpus(identities: Sequence[Identity]) -> dict[str, list[int]]:
     """Return the ranks of each GPU that has more than one; a GPU is known by its node and its UUID."""
-    users: dict[tuple[int, str], list[int]] = {}
+    users: dict[Identity, list[int]] = {}
     for rank, identity in enumerate(identities):
         users.setdefault(identity, []).append(rank)
     return {gpu: ranks for (_, gpu), ranks in users.items() if len(ranks) > 1}

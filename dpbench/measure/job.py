@@ -2,8 +2,9 @@
 
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import NamedTuple
 
 from dpbench import __version__
 from dpbench.devices.hostdtype import missing_for
@@ -11,17 +12,17 @@ from dpbench.engine.signals import Signals
 from dpbench.engine.world import World
 from dpbench.environment import set_by_hand
 from dpbench.errors import Exit, Stopped
-from dpbench.measure.agree import on_root, require_no_mistake
+from dpbench.measure.agree import in_part, on_root, require_no_mistake
 from dpbench.measure.alike import require_alike
 from dpbench.measure.background import afterwards, background
 from dpbench.measure.bench import Bench
 from dpbench.measure.breakdown import breakdown
 from dpbench.measure.case import Case, skipped
 from dpbench.measure.devices import CRASH, Chosen, Finding, choose, look_around, require
+from dpbench.measure.groups import Group, among, make_groups
 from dpbench.measure.guard import guarded
 from dpbench.measure.options import Options
 from dpbench.measure.output import Output, RootOutput
-from dpbench.measure.plan import Layout, Plan, make_plan
 from dpbench.measure.rows import make_row
 from dpbench.measure.stage import Stage
 from dpbench.results.facts import RunFacts
@@ -49,48 +50,80 @@ def measured(
     require_alike(world, options)
     require(world, f"--dtype {options.dtype}", missing_for(options.dtype))
     chosen = choose(world, options.devices, options.gpu_aware, found)
-    names = [device.name for device in chosen.devices]
-    blocks = on_root(world, lambda: make_plan(options, names, Layout(world.size, world.nodes)))
+    facts = gather_facts(world, options, chosen)
+    groups: list[Group] = on_root(world, lambda: make_groups(world, options, chosen, facts))
     output = RootOutput(world, open_output)
     signals.last_words = output.give_up
-    stages = {
-        device.name: Stage(world, device, options, chosen.trusts_collectives or not device.direct)
-        for device in chosen.devices
-    }
-    bench = Bench(world, stages, options, output.say, signals)
-    calibrates = options.calibrate and world.nodes > 1
-    links = {name: stage.link() for name, stage in stages.items()} if calibrates else {}
-    bench.links = links
-    facts = gather_facts(world, options, chosen, floor_s=bench.floor(), links=links)
-    output.begin(facts, sum(map(len, blocks)), background(world, options, chosen, blocks))
+    cases = sum(len(plans) for group in groups for plans in group.blocks)
+    output.begin(facts, cases, background(world, options, chosen, groups))
     if any(device.direct for device in chosen.devices):
         output.say(CRASH)
-    return size_by_size(bench, blocks, output, facts)
+    codes: list[Exit | None] = []
+    common = Common(options, chosen, signals)
+    for index, group in enumerate(groups):
+        part = world.part(group.facts.members)
+        codes += in_part(world, part, partial(measure_first, groups[index:], common, output))
+    output.end(afterwards(world, options))
+    return Exit.WRONG if Exit.WRONG in codes else Exit.OK if Exit.OK in codes else Exit.ENVIRONMENT
 
 
-def size_by_size(bench: Bench, blocks: list[list[Plan]], output: RootOutput, facts: RunFacts) -> int:
-    """Measure all sizes, hand the rows of each on, and return the exit code."""
+class Common(NamedTuple):
+    """What all groups have in common."""
 
-    def parts(cases: list[Case]) -> list[Breakdown]:
+    options: Options
+    chosen: Chosen
+    signals: Signals
+
+
+def measure_first(groups: list[Group], common: Common, output: RootOutput, part: World) -> list[Exit | None]:
+    """Measure the first of the groups, on its ranks; the others come after it. Return what each case means.
+
+    The links too are measured by these ranks: what a node's port gives depends on how many of its ranks are
+    active, what a network gives on how many of its nodes are.
+    """
+    options, chosen, signals = common
+    output = output.among(part)
+    stages = {
+        device.name: Stage(part, device, options, chosen.trusts_collectives or not device.direct)
+        for device in chosen.devices
+    }
+    bench = Bench(part, stages, options, output.say, signals)
+    if options.calibrate and part.nodes > 1:
+        bench.links = {name: stage.link() for name, stage in stages.items()}
+    found = replace(groups[0].facts, crowded=part.crowded, floor_s=bench.floor(), links=bench.links)
+    facts: RunFacts = part.from_root(found)
+    output.group(facts)
+    return size_by_size(bench, [replace(groups[0], facts=facts), *groups[1:]], output)
+
+
+def size_by_size(bench: Bench, groups: list[Group], output: RootOutput) -> list[Exit | None]:
+    """Measure all sizes of the first group, hand the rows of each on, and return what the cases mean.
+
+    Raises Stopped, once all rows that are missing are marked, also those of the other groups.
+    """
+    group = groups[0]
+
+    def parts(cases: list[Case], facts: RunFacts) -> list[Breakdown]:
         return [breakdown(case, make_row(case, bench.options, facts), facts) for case in cases]
 
-    def missing(blocks: list[list[Plan]], reason: str) -> list[Breakdown]:
-        return parts([skipped(plan, reason) for block in blocks for plan in block])
+    def missing(done: int, reason: str) -> list[Breakdown]:
+        left = [replace(group, blocks=group.blocks[done:]), *groups[1:]]
+        plans = [(plan, each.facts) for each in left for block in each.blocks for plan in block]
+        return [row for plan, facts in plans for row in parts([skipped(plan, reason)], facts)]
 
     codes: list[Exit | None] = []
-    for done, plans in enumerate(blocks):
-        bench.signals.last_words = partial(output.give_up, missing=partial(missing, blocks[done:]))
+    for done, plans in enumerate(group.blocks):
+        bench.signals.last_words = partial(output.give_up, missing=partial(missing, done))
         try:
             cases = bench.measure(plans, output.step)
         except Stopped as stop:
             reason = f"stopped by {stop.name}"
-            output.stop(reason, missing(blocks[done:], reason))
-            return stop.code
-        output.size(parts(cases))
-        bench.world.where.written.append(plans[0].bytes)
+            output.stop(reason, missing(done, reason))
+            raise
+        output.size(parts(cases, group.facts))
+        bench.world.where.written.append(bench.size(plans))
         codes += map(verdict, cases)
-    output.end(afterwards(bench.world, bench.options))
-    return Exit.WRONG if Exit.WRONG in codes else Exit.OK if Exit.OK in codes else Exit.ENVIRONMENT
+    return codes
 
 
 def verdict(case: Case) -> Exit | None:
@@ -100,8 +133,8 @@ def verdict(case: Case) -> Exit | None:
     return Exit.WRONG if case.wrong else Exit.OK
 
 
-def gather_facts(world: World, options: Options, chosen: Chosen, **measured: Any) -> RunFacts:
-    """Return the facts of the run, with what was `measured` for them, the same on every rank."""
+def gather_facts(world: World, options: Options, chosen: Chosen) -> RunFacts:
+    """Return the facts of the run and of all its ranks, the same on every rank."""
     facts = RunFacts(
         run_id=uuid.uuid4().hex[:12],
         version=__version__,
@@ -112,12 +145,13 @@ def gather_facts(world: World, options: Options, chosen: Chosen, **measured: Any
         ranks=world.size,
         hosts=world.hosts,
         crowded=world.crowded,
-        scopes={device.name: scope for device, scope in zip(chosen.devices, chosen.scopes, strict=True)},
+        scopes={},
         dtype=options.dtype,
         seed=options.seed,
         cadence=options.cadence,
-        **measured,
+        links={},
+        floor_s=None,
         notes=options.notes + set_by_hand(world.size) + chosen.notes,
     )
-    shared: RunFacts = world.from_root(facts)
+    shared: RunFacts = world.from_root(among(world, options, chosen, facts, tuple(range(world.size))))
     return shared

@@ -44,7 +44,7 @@ def require_memory(world: "World", own: int) -> None:
         left, together = lefts[least][pool], sum(needs[rank] for rank in ranks)
         if together > left:
             who = f"the {len(ranks)} ranks there need" if len(ranks) > 1 else "it needs"
-            where = f"rank {least} on {world.host(least)}"
+            where = f"rank {world.numbers[least]} on {world.host(least)}"
             raise Unsuitable(f"{where} has {gigabytes(left)} of memory left, but {who} {gigabytes(together)}")
 
 

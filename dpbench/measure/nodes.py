@@ -1,15 +1,36 @@
-"""Which ranks share a node, and which of different nodes are put to the test together."""
+"""Which ranks share a node, which take part, in which order a ring visits them, and which pairs are put to the test."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from statistics import median
 
 
-def ranks_by_node(leaders: list[int]) -> list[list[int]]:
+def ranks_by_node(leaders: Sequence[int]) -> list[list[int]]:
     """Return the ranks of each node, in the order of their first ranks."""
     nodes: dict[int, list[int]] = {}
     for rank, leader in enumerate(leaders):
         nodes.setdefault(leader, []).append(rank)
     return [nodes[leader] for leader in sorted(nodes)]
+
+
+def some_ranks(leaders: Sequence[int], count: int, placement: str) -> tuple[int, ...]:
+    """Return `count` ranks, ascending: `packed` fills nodes in order, `spread` takes one rank of each node in turn."""
+    places = [
+        (place, node, rank) if placement == "spread" else (node, place, rank)
+        for node, ranks in enumerate(ranks_by_node(leaders))
+        for place, rank in enumerate(ranks)
+    ]
+    return tuple(sorted(rank for *_, rank in sorted(places)[:count]))
+
+
+def ring_order(leaders: Sequence[int], how: str) -> tuple[int, ...]:
+    """Return the ranks along the ring: by number (`world`), or such that each node is entered once (`node`)."""
+    ranks = range(len(leaders))
+    return tuple(ranks if how == "world" else sorted(ranks, key=lambda rank: leaders[rank]))
+
+
+def crossings(leaders: Sequence[int], ring: Sequence[int]) -> int:
+    """Return how many hops of a ring lead from one node to another."""
+    return sum(leaders[ring[place - 1]] != leaders[rank] for place, rank in enumerate(ring))
 
 
 def same_place(nodes: list[list[int]], rank: int) -> list[int]:

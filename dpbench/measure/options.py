@@ -39,6 +39,9 @@ class Options:
     dedicated: bool = False
     slices: int | None = None  #: None is `auto`
     window: int | None = None
+    scaling: tuple[int, ...] | str | None = None  #: numbers of ranks, ascending, or pow2; None: all ranks
+    placement: str = "packed"  #: which ranks take part where not all do: packed, or spread over the nodes
+    ring_order: str = "node"  #: the ranks of the ring, node by node, or in the world's order
     straggler: tuple[int, float] | None = None  #: a rank, and the seconds that it is late to every exchange
     server_buffer: int = 64 * 2**20
     training: Training | None = None  #: None: gradients are exchanged and nothing is done with the sum

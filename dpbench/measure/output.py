@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -19,6 +20,9 @@ class Output(Protocol):
 
     def begin(self, facts: RunFacts, cases: int, background: Mapping[str, Any]) -> None:
         """Take the facts before the first measurement, and what else is to be kept; so many cases follow."""
+
+    def group(self, facts: RunFacts) -> None:
+        """Take the facts about the ranks whose rows follow."""
 
     def step(self, label: str) -> None:
         """Take notice that the next case is under way."""
@@ -55,6 +59,12 @@ class RootOutput:
 
         on_root(world, opened)
 
+    def among(self, world: "World") -> "RootOutput":
+        """Return the same output, for the ranks of a part to call."""
+        shared = copy(self)
+        shared.world = world
+        return shared
+
     def on_root(self, action: Callable[[Output], None]) -> None:
         """Let rank 0 do something with its output; collective."""
 
@@ -68,6 +78,10 @@ class RootOutput:
     def begin(self, facts: RunFacts, cases: int, background: Mapping[str, Any]) -> None:
         """Collective."""
         self.on_root(lambda output: output.begin(facts, cases, background))
+
+    def group(self, facts: RunFacts) -> None:
+        """Collective."""
+        self.on_root(lambda output: output.group(facts))
 
     def size(self, parts: Sequence[Breakdown]) -> None:
         """Collective."""

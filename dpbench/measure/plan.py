@@ -1,7 +1,7 @@
 """From options to cases: every row of the run is known, and checked, before anything is allocated."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from dpbench.dtypes import DTYPES
@@ -19,10 +19,11 @@ MOST_STEPS = 1000  #: after which weights are compared with those of one process
 
 
 class Layout(NamedTuple):
-    """How many ranks, on how many nodes."""
+    """How many ranks, on how many nodes, in which order along a ring."""
 
     ranks: int
     nodes: int
+    ring: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,6 @@ class Plan:
 def make_plan(options: Options, devices: Sequence[str], layout: Layout) -> list[list[Plan]]:
     """Return the cases, size by size. Raises UsageError where the options do not suit the number of ranks."""
     check_servers(options.servers, options.dedicated, layout.ranks)
-    check_straggler(options, layout.ranks)
     return [
         [
             plan_case(options, name, device, size, layout)
@@ -63,12 +63,6 @@ def check_servers(servers: int | None, dedicated: bool, ranks: int) -> None:
         raise UsageError(f"--servers {servers} is too many: at most {most}{others}")
 
 
-def check_straggler(options: Options, ranks: int) -> None:
-    """Raise UsageError if the rank that shall be late does not exist."""
-    if options.straggler and options.straggler[0] >= ranks:
-        raise UsageError(f"--straggler {options.straggler[0]}: there is no such rank; they are 0 to {ranks - 1}")
-
-
 def most_runs(options: Options) -> int:
     """Return after how many runs at most the result is compared: weights must not leave what their type holds."""
     dtype, training = DTYPES[options.dtype], options.training
@@ -85,6 +79,7 @@ def plan_case(options: Options, name: str, device: str, size: int, layout: Layou
         roles = strategy.roles(layout.ranks, options.servers, options.dedicated)
     except Unsuitable as reason:
         return Plan(name, device, size, count, None, reason=str(reason))
+    roles = replace(roles, ring=layout.ring)
     if not isinstance(strategy, Scheduled):
         adds_up = isinstance(strategy, Library) and strategy.in_place and options.cadence == STREAMING
         return Plan(name, device, size, count, None if adds_up else roles, reason=IN_PLACE if adds_up else None)

@@ -15,7 +15,7 @@ FLOORS = 10  #: times the floor that a median should take: MPIPerf's check again
 def warnings(case: Case, facts: RunFacts) -> Iterator[str]:
     """Yield the warning codes of a case that was measured and is right."""
     summary = summarise(case.samples)
-    if summary.median < FLOORS * facts.floor_s:
+    if summary.median < FLOORS * (facts.floor_s or 0.0):
         yield "W02"
     if facts.crowded:
         yield "W03"

@@ -37,7 +37,7 @@ def all_times(world: "World", mine: list[int]) -> Times:
 def essence(world: "World", mine: list[int]) -> Times:
     """Return, on rank 0, of each iteration the largest time and whose it is, and of each rank the median."""
     slowest = world.maxima(mine)
-    ranks = world.maxima([world.rank if own == most else -1 for own, most in zip(mine, slowest, strict=True)])
+    ranks = world.maxima([world.number if own == most else -1 for own, most in zip(mine, slowest, strict=True)])
     medians = world.to_root(median(mine) / 1e9 if mine else None) or []
     return Times(slowest=seconds(slowest), slowest_rank=ranks, median_by_rank=medians)
 

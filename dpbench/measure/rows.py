@@ -78,7 +78,7 @@ def outcome(case: Case, options: Options, facts: RunFacts) -> dict[str, Any]:
     found: dict[str, Any] = {"wrong_elements": case.wrong, "stop_reason": case.stop_reason}
     if case.ports:
         found["total_bytes"] = case.ports.total
-        found["busiest_rank"] = case.ports.busiest_rank
+        found["busiest_rank"] = facts.number(case.ports.busiest_rank)
         found["busiest_rank_bytes"] = case.ports.busiest_rank_bytes
         found["busiest_node_bytes"] = case.ports.load.node if len(facts.hosts) > 1 else None
     if case.wrong:

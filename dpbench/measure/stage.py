@@ -129,7 +129,7 @@ class Stage:
         if training is not None and training.compute and self.world.rank in roles.workers:
             exchange.run = ahead(exchange.run, COMPUTE, partial(busy, training.compute), exchange.recorder)
         rank, seconds = self.options.straggler or (None, 0)
-        if rank == self.world.rank:
+        if rank == self.world.number:
             exchange.run = ahead(exchange.run, LATE, partial(sleep, seconds), exchange.recorder)
 
     def shape(self, plan: Plan) -> Shape:

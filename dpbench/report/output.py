@@ -8,7 +8,8 @@ from dpbench.errors import DpbenchError, PlatformError, ReaderLeft
 from dpbench.measure.options import Options
 from dpbench.report.console import err, out
 from dpbench.report.footer import footer
-from dpbench.report.header import header
+from dpbench.report.growth import growth
+from dpbench.report.header import group, header
 from dpbench.report.phases import legend, phase_table
 from dpbench.report.ports import port_table
 from dpbench.report.progress import Steps, progress
@@ -28,7 +29,7 @@ class Report:
     """
 
     def __init__(self, options: Options) -> None:
-        self.quiet = options.quiet
+        self.quiet, self.scales = options.quiet, options.scaling is not None
         self.screen, self.messages = out(options.csv, options.json), err()
         self.progress = Steps()
         self.held = ExitStack()
@@ -51,9 +52,17 @@ class Report:
         self.facts = facts
         self.journal.begin(facts, background)
         if not self.quiet:
-            self.show(header(facts))
+            self.show(header(facts, has_parts=self.scales))
             self.require_reader()
         self.progress = self.held.enter_context(progress(self.messages, cases, self.quiet))
+
+    def group(self, facts: RunFacts) -> None:
+        """Print what the tables of these ranks need above them."""
+        self.journal.group(facts)
+        with self.progress.aside():
+            self.show(group(facts, is_part=self.scales, quiet=self.quiet))
+        if not self.quiet:
+            self.require_reader()
 
     def step(self, label: str) -> None:
         """Show that the next case is under way."""
@@ -79,11 +88,11 @@ class Report:
         """
         if self.closed:
             return
-        there = {each.row.bytes for each in self.parts}  # what has come in the meantime is not missing
-        missing = [each for each in missing if each.row.bytes not in there]
+        there = set(map(table_of, self.parts))  # what has come in the meantime is not missing
+        missing = [each for each in missing if table_of(each) not in there]
         self.journal.stop(reason)
         self.keep(missing)
-        done, open_sizes = (len({each.row.bytes for each in parts}) for parts in (self.parts, missing))
+        done, open_sizes = (len(set(map(table_of, parts))) for parts in (self.parts, missing))
         text = f"incomplete: {reason}, {done} of {done + open_sizes} sizes measured"
         with self.progress.aside():
             self.show((text, ""))
@@ -105,6 +114,7 @@ class Report:
         self.held.close()
         self.progress = Steps()
         errors = [self.kept.close(), self.journal.close(after)]
+        self.show(growth([each.row for each in self.parts]) if self.scales else ())
         if not self.quiet and self.facts:
             self.show((*footer(self.facts, [each.row for each in self.parts]), *legend(self.parts)))
         return next(filter(None, [*errors, self.broken]), None)
@@ -133,3 +143,8 @@ class Report:
         """Raise a DpbenchError if nobody takes results any more."""
         if self.screen.lost and not self.takes_rows:
             raise self.broken or ReaderLeft()
+
+
+def table_of(part: Breakdown) -> tuple[int, int]:
+    """Return what tells the table of a row: so many ranks, such a size."""
+    return part.row.ranks, part.row.bytes

@@ -26,16 +26,19 @@ def circumstances(document: dict[str, Any]) -> dict[str, str]:
     facts["gpu"] = distinct(within(rank, "gpu") for rank in ranks)
     hosts = [within(rank, "host") for rank in ranks]
     if hosts and all(isinstance(host, str) for host in hosts):
-        facts |= {"hosts": distinct(hosts), "placement": placement(hosts)}
+        facts |= {"hosts": distinct(hosts), **placement(hosts, listed(within(document, "run", "ring")))}
     return {printable(name): printable(fact) for name, fact in facts.items() if fact}
 
 
-def placement(hosts: list[str]) -> str:
-    """Return which ranks share a node: a ring whose neighbours do not crosses the network more often."""
-    number = {host: index for index, host in enumerate(dict.fromkeys(hosts), start=1)}
-    apart = sum(mine != following for mine, following in zip(hosts, [*hosts[1:], hosts[0]], strict=True))
-    order = " ".join(f"n{number[each]}" for each in hosts)
-    return f"{apart} of {len(hosts)} ring neighbours on different nodes: {order}"
+def placement(hosts: list[str], ring: list[Any]) -> dict[str, str]:
+    """Return which ranks share a node, and which nodes a ring goes through: between nodes it crosses the network."""
+    number = {host: f"n{index}" for index, host in enumerate(dict.fromkeys(hosts), start=1)}
+    nodes = [number[host] for host in hosts]
+    places = [rank for rank in ring if isinstance(rank, int) and 0 <= rank < len(nodes)]
+    way = [nodes[rank] for rank in places] if len(places) == len(nodes) else nodes  # else it is not told
+    apart = sum(way[place - 1] != node for place, node in enumerate(way))
+    order = f"{apart} of {len(way)} ring neighbours on different nodes: {' '.join(way)}"
+    return {"placement": " ".join(nodes), "ring": order}
 
 
 def objects(value: Any) -> dict[str, Any]:

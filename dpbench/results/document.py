@@ -18,6 +18,7 @@ from dpbench.units import now
 
 SCHEMA = 1
 FACTS = ("run", "calibration", "options", "environment", "environment_after")
+OF_GROUP = ("ranks", "members", "hosts", "per_node", "ring", "crossings", "crowded", "scopes", "floor_s")
 
 
 class Document:
@@ -35,6 +36,7 @@ class Document:
         }
         self.facts: dict[str, Any] = dict.fromkeys(FACTS)
         self.plan: list[str] = []
+        self.groups: list[str] = []
         self.rows: list[str] = []
         self.raw: list[str] = []
 
@@ -45,6 +47,14 @@ class Document:
         others = {name: value for name, value in background.items() if name != "plan"}
         self.facts |= {"calibration": run.pop("links"), "run": run, **others}
         self.plan = [encoded(each) for each in background.get("plan", ())]
+
+    def group(self, facts: RunFacts) -> None:
+        """Take what is known before the first size of some ranks."""
+        group = asdict(facts)
+        links = group.pop("links")
+        self.groups.append(encoded({name: group[name] for name in OF_GROUP} | {"calibration": links}))
+        # Of the last and largest group, which is all ranks unless less were asked for.
+        self.facts |= {"calibration": links, "run": (self.facts["run"] or {}) | {"floor_s": facts.floor_s}}
 
     def add(self, parts: Iterable[Breakdown]) -> None:
         """Take the rows of a size, and their raw times."""
@@ -60,7 +70,8 @@ class Document:
     def text(self) -> str:
         """Return the document: a line for each fact, row and case."""
         members = {name: encoded(value) for name, value in {**self.head, **self.facts}.items()}
-        members |= {"plan": listed(self.plan), "rows": listed(self.rows), "raw": listed(self.raw)}
+        lists = {"plan": self.plan, "groups": self.groups, "rows": self.rows, "raw": self.raw}
+        members |= {name: listed(texts) for name, texts in lists.items()}
         return "{\n" + ",\n".join(f"{encoded(name)}: {value}" for name, value in members.items()) + "\n}\n"
 
 
@@ -76,7 +87,7 @@ def finite(value: Any) -> Any:
 
 def raw_of(row: Row, raw: Raw) -> dict[str, Any]:
     """Return the raw times of a case, with what tells which case it is."""
-    case = {name: getattr(row, name) for name in ("strategy", "operation", "device", "bytes")}
+    case = {name: getattr(row, name) for name in ("strategy", "operation", "ranks", "device", "bytes")}
     times = {"first_s": raw.first, "warmups_s": raw.warmups, "samples_s": raw.samples}
     return {**case, **{name: each.figures() for name, each in times.items()}}
 

@@ -1,4 +1,4 @@
-"""The facts of a run that all of its rows share."""
+"""The facts that rows share: of a run, and of the ranks that take part at a time."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from dpbench.results.record import BARRIER
 
 @dataclass(frozen=True, kw_only=True)
 class RunFacts:
-    """What a person needs to know before trusting any number of the run."""
+    """What a person needs to know before trusting any number that some ranks have measured."""
 
     run_id: str
     version: str
@@ -24,5 +24,13 @@ class RunFacts:
     seed: int
     cadence: str = BARRIER
     links: dict[str, Link]  #: by device; empty where there is one node, or no calibration
-    floor_s: float  #: what an exchange of nothing takes, timed in the same way
+    floor_s: float | None  #: what an exchange of nothing takes, timed in the same way; None before it was measured
+    members: tuple[int, ...] = ()  #: the numbers in the job of the ranks that take part, ascending; empty: all
+    per_node: tuple[int, ...] = ()  #: of `hosts`, how many of these ranks are there
+    ring: tuple[int, ...] = ()  #: these ranks in the order of the ring
+    crossings: int = 0  #: hops of the ring from one node to another
     notes: tuple[str, ...] = ()  #: what was adjusted and the user should read
+
+    def number(self, rank: int) -> int:
+        """Return the number in the job of one of the ranks that take part."""
+        return self.members[rank] if self.members else rank

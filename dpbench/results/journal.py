@@ -36,6 +36,12 @@ class Journal:
         self._document.begin(facts, background)
         self._write()
 
+    def group(self, facts: RunFacts) -> None:
+        """Write what is known before the first size of some ranks."""
+        if self._file is not None:
+            self._document.group(facts)
+            self._write()
+
     def keep(self, parts: Iterable[Breakdown]) -> None:
         """Write the rows of a size too; they are on the disk when this returns, or the user was told."""
         if self._file is not None:

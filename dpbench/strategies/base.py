@@ -1,7 +1,7 @@
 """What a strategy is: roles for the ranks, and rounds (or a library call) for one rank."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -15,6 +15,7 @@ class Roles:
     ranks: int
     workers: range
     servers: range = range(0)
+    ring: Sequence[int] = ()  #: the ranks in the order of a ring, where that is not the order of their numbers
 
     @property
     def dedicated(self) -> bool:

@@ -22,9 +22,10 @@ class Ring(Scheduled):
         return max(4, 64 // roles.ranks)
 
     def rounds(self, rank: int, roles: Roles, lo: int, hi: int) -> Iterator[Round]:
-        """In step s rank r passes on chunk r-s, which then sums s+1 ranks; chunk r+1 ends here."""
-        ranks = roles.ranks
-        left, right = (rank - 1) % ranks, (rank + 1) % ranks
+        """In step s the rank at place p passes on chunk p-s, which then sums s+1 ranks; chunk p+1 ends here."""
+        ranks, ring = roles.ranks, roles.ring or range(roles.ranks)
+        place = ring.index(rank)
+        left, right = ring[place - 1], ring[(place + 1) % ranks]
         chunks = [part(lo, hi, ranks, index) for index in range(ranks)]
 
         def chunk(index: int) -> tuple[int, int]:
@@ -36,12 +37,12 @@ class Ring(Scheduled):
             source: Buffer = "output" if step else "input"
             yield round_of(
                 "reduce-scatter",
-                sends=[Send(right, source, *chunk(rank - step))],
-                recvs=[Recv(left, *chunk(rank - step - 1), "first")],
+                sends=[Send(right, source, *chunk(place - step))],
+                recvs=[Recv(left, *chunk(place - step - 1), "first")],
             )
         for step in range(ranks - 1):
             yield round_of(
                 "all-gather",
-                sends=[Send(right, "output", *chunk(rank + 1 - step))],
-                recvs=[Recv(left, *chunk(rank - step), "replace")],
+                sends=[Send(right, "output", *chunk(place + 1 - step))],
+                recvs=[Recv(left, *chunk(place - step), "replace")],
             )

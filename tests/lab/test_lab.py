@@ -35,10 +35,14 @@ def test_a_run_sees_one_node_per_rank_and_writes_where_it_was_started(
     assert found == {("ring", "3", "0"), ("ps", "3", "0")}
 
 
-def test_ranks_of_one_node_are_grouped(tmp_path: Path) -> None:
-    job = lab("--nodes", "2", "--ranks-per-node", "2", "--", *SMALL)
+def test_ranks_of_one_node_are_grouped_by_the_ring_and_some_ranks_measure_their_own_links() -> None:
+    layout = ["--nodes", "2", "--ranks-per-node", "2", "--distribution", "cyclic"]
+    job = lab(*layout, "--", *SMALL, "--scaling", "2,4", "--placement", "spread")
     assert job.returncode == 0, job.stderr
-    assert "4 on 2 nodes: n1, n2" in job.stdout
+    assert "4 on 2 nodes × 2: n1, n2" in job.stdout
+    assert "2 of 4 hops from node to node: ranks 0 2 1 3" in job.stdout
+    assert "2 ranks on 2 nodes: n1, n2" in job.stdout
+    assert job.stdout.count("\nlink ") == 2
 
 
 def test_a_plain_mpiexec_reaches_all_nodes() -> None:

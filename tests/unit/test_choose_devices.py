@@ -11,7 +11,7 @@ from dpbench.devices.inventory import Obstacle
 from dpbench.engine.gpu_aware import Awareness
 from dpbench.errors import PlatformError
 from dpbench.measure import devices
-from dpbench.measure.devices import Chosen, Finding, choose, look_around
+from dpbench.measure.devices import Chosen, Finding, choose, look_around, sharing_of
 
 GPU_READY = Finding(None, "works")
 NO_CUPY = Obstacle("CuPy is not installed", "pip install it")
@@ -131,10 +131,16 @@ def test_only_the_librarys_own_word_makes_its_collectives_trusted(monkeypatch: p
 
 def test_ranks_that_share_a_gpu_are_named_and_their_scope_says_so() -> None:
     chosen = pick(FakeWorld(leaders=(0, 0, 2)), "cuda", "cuda-staged", "cpu")
-    assert chosen.scopes == ("shared-gpu", "shared-gpu", "network")
+    assert list(chosen.scopes([0, 1, 2], 2).values()) == ["shared-gpu", "shared-gpu", "network"]
+    assert list(chosen.scopes([0, 2], 2).values()) == ["network"] * 3
     assert "ranks 0, 1 share GPU GPU-0" in chosen.notes
 
 
 def test_distinct_gpus_of_one_node_are_ports_and_staging_goes_through_host_memory() -> None:
     world = FakeWorld(leaders=(0, 0), gpus=("GPU-0", "GPU-1"))
-    assert pick(world, "cuda", gpu_aware="yes").scopes == ("intra-node-gpu",)
+    assert pick(world, "cuda", gpu_aware="yes").scopes([0, 1], 1) == {"cuda": "intra-node-gpu"}
+
+
+def test_of_many_shared_gpus_the_first_are_named() -> None:
+    notes = list(sharing_of({f"GPU-{gpu}": [2 * gpu, 2 * gpu + 1] for gpu in range(512)}))
+    assert notes[2:] == ["ranks 4, 5 share GPU GPU-2", "and 509 more GPUs are shared"]

@@ -209,9 +209,10 @@ def test_another_order_of_ranks_is_warned_of(compare) -> None:
     _, out, _ = compare(*paths)
     words = " ".join(out.split())
     assert (
-        "placement: BASE 2 of 4 ring neighbours on different nodes: n1 n1 n2 n2; "
+        "ring: BASE 2 of 4 ring neighbours on different nodes: n1 n1 n2 n2; "
         "NEW 4 of 4 ring neighbours on different nodes: n1 n2 n1 n2"
     ) in words
+    assert "placement: BASE n1 n1 n2 n2; NEW n1 n2 n1 n2" in words
 
 
 def test_rows_that_differ_in_more_than_strategy_and_size_say_in_what(compare) -> None:

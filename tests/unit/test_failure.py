@@ -85,7 +85,7 @@ def test_last_words_that_find_no_end_keep_no_rank_alive(monkeypatch: pytest.Monk
 
 def test_the_last_words_name_the_sizes_that_are_safe_or_the_rank_that_speaks() -> None:
     where = Where(0, "n1")
-    where.written += [4096, 2**20]
+    where.written += ["4 KiB", "1 MiB"]
     assert incomplete(2, where) == "incomplete: stopped by SIGINT; sizes written: 4 KiB, 1 MiB"
     assert incomplete(2, Where(1, "n1")) == "rank 1 on n1: stopped by SIGINT"
 

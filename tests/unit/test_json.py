@@ -9,6 +9,7 @@ import signal
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from dpbench.measure.raw import Own, gathered
 from dpbench.report.output import Report
 from dpbench.results.document import Document
 from dpbench.results.jsonfile import open_json
+from dpbench.results.link import Link
 from dpbench.results.phases import Breakdown, Phase
 from dpbench.results.raw import Raw, Times
 from dpbench.results.record import COLUMNS
@@ -73,7 +75,7 @@ def test_a_document_holds_facts_links_rows_and_raw_times() -> None:
     document.add([Breakdown(row=row("ps", 1e-5), phases=(phase,), raw=RAW), Breakdown(row=row("ring", reason="none"))])
     found = parsed(document.text())
     assert found["run"]["hosts"] == ["node1"]
-    assert found["calibration"] == {}
+    assert (found["calibration"], found["groups"]) == ({}, [])
     assert found["environment"] == {"ranks": []}
     assert [(each["strategy"], each["operation"]) for each in found["rows"]] == [
         ("ps", "allreduce"),
@@ -85,6 +87,7 @@ def test_a_document_holds_facts_links_rows_and_raw_times() -> None:
         {
             "strategy": "ps",
             "operation": "allreduce",
+            "ranks": 4,
             "device": "cpu",
             "bytes": 4096,
             "first_s": {"by_rank": [[9e-6], [8e-6]]},
@@ -92,6 +95,21 @@ def test_a_document_holds_facts_links_rows_and_raw_times() -> None:
             "samples_s": {"by_rank": [[1e-6, 2.5e-7], [3e-6, 4e-6]]},
         }
     ]
+
+
+def test_each_group_of_ranks_has_its_links_and_the_last_ones_are_those_of_the_run() -> None:
+    document = Document("dpbench")
+    document.begin(replace(FACTS, floor_s=None), BACKGROUND)
+    link = Link(1e-6, 1.0, 2.0, 4.0, 8.0)
+    for ranks in (2, 4):
+        document.group(replace(FACTS, ranks=ranks, members=tuple(range(ranks)), floor_s=1e-6, links={"cpu": link}))
+    found = parsed(document.text())
+    assert [(each["ranks"], each["members"], each["floor_s"]) for each in found["groups"]] == [
+        (2, [0, 1], 1e-6),
+        (4, [0, 1, 2, 3], 1e-6),
+    ]
+    assert found["groups"][0]["calibration"]["cpu"]["rank"] == found["calibration"]["cpu"]["rank"] == 2.0
+    assert (found["run"]["ranks"], found["run"]["floor_s"]) == (4, 1e-6)
 
 
 def test_what_is_not_defined_is_null_and_numbers_keep_all_their_digits() -> None:

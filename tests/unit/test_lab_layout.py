@@ -2,6 +2,7 @@
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -50,6 +51,17 @@ def test_each_node_has_a_name_an_address_and_room_for_its_ranks() -> None:
     assert texts[OPEN_MPI_HOSTS] == "n1 slots=2\nn2 slots=2\nn3 slots=2\n"
     assert "10.77.0.3 n3\n" in texts[AGENT.with_name("hosts")]
     assert THREE.ranks == 6
+
+
+def test_ranks_can_be_dealt_out_to_the_nodes() -> None:
+    layout = replace(THREE, distribution="cyclic")
+    assert (files(layout)[MPICH_HOSTS], files(layout)[OPEN_MPI_HOSTS]) == (
+        "n1:1\nn2:1\nn3:1\n",
+        "n1 slots=2\nn2 slots=2\nn3 slots=2\n",
+    )
+    mapping = "PRTE_MCA_rmaps_default_mapping_policy"
+    policies = [environment({}, each.distribution)[mapping] for each in (THREE, layout)]
+    assert policies == ["slot:oversubscribe", "node:oversubscribe"]
 
 
 def test_a_layout_is_the_same_in_another_process() -> None:

@@ -2,12 +2,54 @@ from itertools import chain
 
 import pytest
 
-from dpbench.measure.nodes import disjoint, ranks_by_node, same_place, usual_rate
+from dpbench.measure.nodes import (
+    crossings,
+    disjoint,
+    ranks_by_node,
+    ring_order,
+    same_place,
+    some_ranks,
+    usual_rate,
+)
 
 
 def test_ranks_are_grouped_by_node_also_where_they_alternate() -> None:
     assert ranks_by_node([0, 0, 2, 2]) == [[0, 1], [2, 3]]
     assert ranks_by_node([0, 1, 0, 1]) == [[0, 2], [1, 3]]
+
+
+@pytest.mark.parametrize(
+    ("leaders", "count", "packed", "spread"),
+    [
+        ([0, 0, 0, 3, 3, 3], 2, (0, 1), (0, 3)),
+        ([0, 0, 0, 3, 3, 3], 4, (0, 1, 2, 3), (0, 1, 3, 4)),
+        ([0, 1, 0, 1], 2, (0, 2), (0, 1)),
+        ([0, 0, 0, 3, 4, 4], 4, (0, 1, 2, 3), (0, 1, 3, 4)),  # nodes of 3, 1 and 2 ranks
+        ([0, 0, 0, 3, 4, 4], 5, (0, 1, 2, 3, 4), (0, 1, 3, 4, 5)),
+    ],
+)
+def test_packed_fills_nodes_and_spread_takes_them_in_turn(
+    leaders: list[int], count: int, packed: tuple[int, ...], spread: tuple[int, ...]
+) -> None:
+    assert some_ranks(leaders, count, "packed") == packed
+    assert some_ranks(leaders, count, "spread") == spread
+
+
+@pytest.mark.parametrize(
+    ("leaders", "world", "node", "ring"),
+    [
+        ([0, 0, 2, 2], 2, 2, (0, 1, 2, 3)),
+        ([0, 1, 0, 1], 4, 2, (0, 2, 1, 3)),
+        ([0, 0, 0], 0, 0, (0, 1, 2)),
+        ([0, 1, 2, 0], 3, 3, (0, 3, 1, 2)),
+        ([0], 0, 0, (0,)),
+        ([0, 1], 2, 2, (0, 1)),
+    ],
+)
+def test_a_ring_by_node_enters_each_once(leaders: list[int], world: int, node: int, ring: tuple[int, ...]) -> None:
+    assert crossings(leaders, ring_order(leaders, "world")) == world
+    assert ring_order(leaders, "node") == ring
+    assert crossings(leaders, ring) == node
 
 
 def test_the_same_place_is_shared_only_where_every_node_has_it() -> None:

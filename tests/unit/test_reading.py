@@ -194,9 +194,14 @@ def test_the_circumstances_in_a_document_become_facts(tmp_path: Path) -> None:
     for order, crossings in (("AABB", 2), ("ABAB", 4)):
         environment = {"ranks": ranks(order), "nodes": [node, node]}
         (found,) = read(json_file(tmp_path / "a.json", [row()], environment=environment)).observations
-        assert found.resolved["placement"].startswith(f"{crossings} of 4 ring neighbours on different nodes: n1")
+        assert found.resolved["ring"].startswith(f"{crossings} of 4 ring neighbours on different nodes: n1")
         assert found.resolved["hosts"] == "A, B"
         assert (found.resolved["cpu"], found.resolved["$UCX_TLS"]) == ("X", "tcp")
+    (found,) = read(
+        json_file(tmp_path / "a.json", [row()], environment=environment, run={"ring": [0, 2, 1, 3]})
+    ).observations
+    assert found.resolved["placement"] == "n1 n2 n1 n2"
+    assert found.resolved["ring"] == "2 of 4 ring neighbours on different nodes: n1 n1 n2 n2"
 
 
 @pytest.mark.parametrize("path", ["nowhere.csv", "/dev/zero", ".", ""])

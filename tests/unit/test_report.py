@@ -7,19 +7,22 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dpbench.errors import PlatformError
+from dpbench.measure.nodes import crossings, ring_order
 from dpbench.report.columns import fastest, interval
 from dpbench.report.console import Screen, columns, out
 from dpbench.report.footer import footer
-from dpbench.report.header import header
+from dpbench.report.header import group, header
 from dpbench.report.progress import progress
 from dpbench.report.table import SizeTable
 from dpbench.results.facts import RunFacts
+from dpbench.results.link import Link
 from dpbench.results.record import Row
 
 FACTS = RunFacts(
@@ -138,7 +141,7 @@ def test_the_footer_explains_each_column_and_names_the_rows_of_each_warning() ->
 
 def test_the_header_says_what_a_reader_needs_to_trust_the_tables() -> None:
     assert (
-        printed(*header(FACTS))
+        printed(*header(FACTS), *group(FACTS))
         == """\
 dpbench 0.1.0, started 2026-07-01T12:00:00Z
 command   dpbench --csv out.csv
@@ -153,9 +156,46 @@ floor     1.230 µs: an exchange of nothing, timed in the same way
 
 def test_the_header_does_not_grow_with_the_ranks() -> None:
     hosts = tuple(f"node{index:03}" for index in range(128))
-    lines = list(header(RunFacts(**{**vars(FACTS), "ranks": 1024, "hosts": hosts})))
-    assert len(lines) < 10
-    assert "ranks\t1024 on 128 nodes: node000, node001, node002, node003 … and 124 more" in lines
+    leaders = [rank % 128 for rank in range(1024)]  # dealt out to the nodes
+    ring = ring_order(leaders, "node")
+    slow = tuple(f"node{index:03} and node000: 1 MB/s, 1% of the usual" for index in range(10))
+    link = Link(1e-6, 1e9, 1e9, 8e9, 1e10, slow)
+    facts = replace(
+        FACTS, ranks=1024, hosts=hosts, per_node=(8,) * 128, ring=ring, crossings=crossings(leaders, ring),
+        links={"cpu": link, "cuda": link}, notes=("a", "b", "c"),
+    )  # fmt: skip
+    text = printed(*header(facts), *group(facts))
+    assert text.count("\n") < 40
+    assert max(map(len, text.splitlines())) < 130
+    assert "ranks     1024 on 128 nodes × 8: node000, node001, node002, node003 … and 124 more\n" in text
+    assert "ring      128 of 1024 hops from node to node: ranks 0 128 256 384 512 640 768 896 1 129" in text
+
+
+@pytest.mark.parametrize(
+    ("leaders", "how", "line", "is_warned"),
+    [
+        ([0, 0, 2, 2], "node", "ring\t2 of 4 hops from node to node", False),
+        ([0, 0, 2, 2], "world", "ring\t2 of 4 hops from node to node", False),
+        ([0, 1, 0, 1], "node", "ring\t2 of 4 hops from node to node: ranks 0 2 1 3", False),
+        ([0, 1, 0, 1], "world", "ring\t4 of 4 hops from node to node", True),
+    ],
+)
+def test_the_header_says_how_often_the_ring_crosses_nodes_and_advises_where_it_is_too_often(
+    leaders: list[int], how: str, line: str, is_warned: bool
+) -> None:
+    ring = ring_order(leaders, how)
+    facts = replace(FACTS, hosts=("a", "b"), per_node=(2, 2), ring=ring, crossings=crossings(leaders, ring))
+    lines = list(header(facts))
+    assert line in lines
+    advice = "note\tthe ring crosses nodes in 4 hops, where 2 would do: leave out --ring-order world, or number"
+    assert (advice in lines) == is_warned
+
+
+def test_some_of_the_ranks_are_told_above_their_tables() -> None:
+    facts = replace(FACTS, ranks=2, hosts=("a", "b"), per_node=(1, 1), ring=(0, 2), crossings=2)
+    assert list(group(facts, is_part=True))[:2] == ["2 ranks on 2 nodes: a, b", "ring\t2 of 2 hops from node to node"]
+    assert list(group(facts, is_part=True, quiet=True))[2:] == [""]
+    assert list(group(facts, quiet=True)) == []
 
 
 def test_notes_stand_in_the_header() -> None:

@@ -10,7 +10,9 @@ class ThreadedWorld:
     """One rank's view of the job."""
 
     def __init__(self, rank: int, size: int, values: list[Any], barrier: Barrier) -> None:
-        self.rank, self.size = rank, size
+        self.rank = self.number = rank
+        self.size = size
+        self.numbers = range(size)
         self.values, self.barrier = values, barrier
 
     def gather(self, value: Any) -> list[Any]:
@@ -26,6 +28,9 @@ class ThreadedWorld:
 
     def from_root(self, value: Any) -> Any:
         return self.gather(value)[0]
+
+    def meet(self) -> None:
+        self.barrier.wait(10)
 
     def host(self, rank: int) -> str:
         return f"n{rank}"

@@ -1,0 +1,60 @@
+"""How the time of each strategy grows with the ranks, beside how its bound grows: the end of a run with --scaling."""
+
+from collections.abc import Iterator, Sequence
+
+from dpbench.report.columns import NOTHING, limit, time
+from dpbench.results.record import WHOLE, Row
+from dpbench.units import format_size, format_time
+
+LINE = "{:<20}{:>6}{:>7}{:>12}{:>9}"
+BOUND = LINE + "{:>12}{:>8}{:>6}"
+
+LEGEND = (
+    "growth\ttime / time at the fewest ranks",
+    "bound\tthe time that the busiest port's rate allows at best, and its growth",
+)
+
+
+def growth(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield the lines, for `Screen.print`: of the smallest and of the largest size; nothing without several ranks."""
+    rows = [row for row in rows if row.operation in WHOLE]
+    if len({row.ranks for row in rows}) < 2:
+        return
+    sizes = sorted({row.bytes for row in rows})
+    bounded = any(row.limit_s for row in rows)
+    for size in dict.fromkeys([*sizes[:1], *sizes[-1:]]):
+        yield from table([row for row in rows if row.bytes == size], bounded)
+    yield from LEGEND if bounded else LEGEND[:1]
+    yield ""
+
+
+def table(rows: Sequence[Row], bounded: bool) -> Iterator[str]:
+    """Yield the table of one size, every row of it with the ranks of one group."""
+    style = BOUND if bounded else LINE
+    heads = ("ranks", "nodes", "time", "growth", "bound", "growth", "of it")
+    yield style.format(f"{format_size(rows[0].bytes)}, scaling", *heads)
+    yield "─" * len(style.format(*[""] * 8))
+    several = len({row.device for row in rows}) > 1
+    for strategy, device in dict.fromkeys((row.strategy, row.device) for row in rows):
+        mine = [row for row in rows if (row.strategy, row.device) == (strategy, device)]
+        first = next((row for row in mine if row.time_median_s), mine[0])
+        name = f"{strategy} on {device}" if several else strategy
+        for row in mine:
+            yield style.format(name, *cells(row, first)).rstrip()
+            name = ""
+    yield ""
+
+
+def cells(row: Row, first: Row) -> Iterator[str]:
+    """Yield what a row shows; `first` is the strategy's row with the fewest ranks."""
+    yield from (str(row.ranks), str(row.nodes))
+    yield "skipped" if row.quality == "skipped" else time(row) or NOTHING
+    yield times(row.time_median_s, first.time_median_s)
+    yield format_time(row.limit_s).replace("us", "µs") if row.limit_s else NOTHING
+    yield times(row.limit_s, first.limit_s)
+    yield limit(row) or NOTHING
+
+
+def times(value: float | None, first: float | None) -> str:
+    """Return how many times the first a value is."""
+    return f"{value / first:.2f}" if value and first else NOTHING
