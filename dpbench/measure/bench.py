@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable
 from functools import partial
-from time import perf_counter
+from time import perf_counter, perf_counter_ns
 
 from dpbench.engine.signals import Signals
 from dpbench.engine.world import World
@@ -156,9 +156,11 @@ class Bench:
 
         Raises Stopped, on every rank, if a signal has asked any of them to stop.
         """
-        where = self.world.where
+        where, starts, begin = self.world.where, list[int](), perf_counter_ns()
         where.enter(self.label(case), case.running, case.exchanges, self.patience(case))
-        times = timed(case.running, self.world.barrier, iterations, where)
+        times = timed(case.running, self.world.barrier, iterations, where, starts)
+        if self.world.nodes == 1 and own is case.own.samples and not self.streams:
+            case.spread.add(self.world, begin, starts, times)
         times = [round(time / case.stream) for time in times]
         case.exchanges = where.iteration
         own += times

@@ -9,6 +9,7 @@ from dpbench.measure.expected import Expected
 from dpbench.measure.phases import Phases
 from dpbench.measure.plan import Plan
 from dpbench.measure.raw import Own
+from dpbench.measure.spread import Spread
 from dpbench.measure.streaming import back_to_back
 from dpbench.results.link import Load
 from dpbench.results.raw import Raw
@@ -37,6 +38,7 @@ class Case:
     samples: list[float] = field(default_factory=list)  #: seconds; maximum over ranks, per iteration
     own: Own = field(default_factory=Own)  #: this rank's times
     raw: Raw | None = None  #: everybody's, on rank 0, where they are to be kept
+    spread: Spread = field(default_factory=Spread)  #: of the ranks' samples, where they share a clock
     elapsed: float = 0.0  #: seconds on rank 0 that the samples took, with all that belongs to them
     exchanges: int = 0  #: so far, whatever for; a stream counts as one
     stream: int = 1  #: exchanges that make one sample, back to back
@@ -57,6 +59,11 @@ class Case:
         """What must come of a case that is not over."""
         assert self.expected is not None
         return self.expected
+
+    @property
+    def skew(self) -> float | None:
+        """Seconds from the first rank's start to the last one's, the median; None where clocks cannot be compared."""
+        return self.spread.skew_s
 
     def lengthen(self, stream: int) -> None:
         """Make each exchange from now on a stream of so many, and its time their mean."""

@@ -95,6 +95,8 @@ def outcome(case: Case, options: Options, facts: RunFacts) -> dict[str, Any]:
         "warmup": case.warmups,
         "iterations": summary.n,
         **times(summary),
+        "start_skew_s": case.spread.skew_s,
+        "span_s": case.spread.span_s,
         "algbw_GB_per_s": None if computing else rate.algbw,
         "busbw_GB_per_s": None if computing else rate.busbw,
     }

@@ -17,13 +17,17 @@ Run = Callable[[], None]
 
 
 def timed(
-    exchange: Exchange, barrier: Callable[[], None], iterations: int, where: Where | None = None
+    exchange: Exchange,
+    barrier: Callable[[], None],
+    iterations: int,
+    where: Where | None = None,
+    starts: list[int] | None = None,
 ) -> list[int]:
     """Return this rank's time of each of `iterations` exchanges, in nanoseconds.
 
     Before each a barrier that is not timed (as in ReproMPI; Hoefler & Belli, SC15, section 4.2.1); nothing is
     allocated, printed or decided between the two clock readings. A recorder is told of both. Where this rank
-    is gets noted in `where`.
+    is gets noted in `where`, and the first reading of each in `starts`.
     """
     where = where or Where()
     run, restore, recorder = exchange.run, exchange.restore, exchange.recorder
@@ -40,6 +44,8 @@ def timed(
         end = perf_counter_ns()
         where.state = "elsewhere"
         times.append(end - start)
+        if starts is not None:
+            starts.append(start)
         if recorder is not None:
             recorder.close(start, end)
     return times

@@ -13,10 +13,9 @@ from dpbench import __version__
 from dpbench.results.facts import RunFacts
 from dpbench.results.phases import Breakdown, all_rows
 from dpbench.results.raw import Raw
-from dpbench.results.record import Row
+from dpbench.results.record import SCHEMA, Row
 from dpbench.units import now
 
-SCHEMA = 1
 FACTS = ("run", "calibration", "options", "environment", "environment_after")
 OF_GROUP = ("ranks", "members", "hosts", "per_node", "ring", "crossings", "crowded", "scopes", "floor_s")
 

@@ -13,6 +13,7 @@ from dpbench.results.record import SCHEMA
 from dpbench.text import printable
 
 SNIFFED = 2**16  #: bytes that show what a file is, before all of it is read
+KNOWN = set(map(str, range(1, SCHEMA + 1)))
 KINDS = "a CSV or JSON document of dpbench"
 
 
@@ -33,7 +34,7 @@ def read(path: str) -> ResultFile:
         raise PlatformError(f"{path}: {damage}") from damage
     if not observations:
         notes.append("holds no rows")
-    if {str(record.get("schema") or SCHEMA) for record in (document, *records)} != {str(SCHEMA)}:
+    if not {str(record.get("schema") or SCHEMA) for record in (document, *records)} <= KNOWN:
         notes.append("written by another version of dpbench: only the columns known here are read")
     return ResultFile(path=path, observations=observations, notes=tuple(f"{printable(path)}: {note}" for note in notes))
 

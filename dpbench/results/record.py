@@ -1,8 +1,8 @@
-"""One row of results: the columns of schema 1, in the order of the CSV. None is "not measured or not defined"."""
+"""One row of results: the columns of schema 2, in the order of the CSV. None is "not measured or not defined"."""
 
 from dataclasses import dataclass, fields
 
-SCHEMA = 1
+SCHEMA = 2  #: 2 added the last two columns
 BARRIER, STREAMING = "barrier", "streaming"  #: cadences: a barrier before every exchange; exchanges back to back
 WHOLE = ("allreduce", "step")  #: operations; any other is a phase of the row above it
 
@@ -59,6 +59,8 @@ class Row:
     quality: str  #: ok, warn, invalid, skipped
     warnings: str = ""  #: codes, blank between
     reason: str | None = None  #: why it was skipped, or what is wrong
+    start_skew_s: float | None = None  #: on one host, medians: from the first rank's start to the last one's,
+    span_s: float | None = None  #: and from the first start to the last end
 
 
 COLUMNS = tuple(field.name for field in fields(Row))

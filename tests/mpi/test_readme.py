@@ -156,7 +156,7 @@ def test_the_tables_are_the_programs() -> None:
     columns = [column.head for column in TABLE if column.head != "of limit"]
     for head, (told, _) in zip(columns, table("column", "meaning"), strict=True):
         assert told.startswith(f"`{head}")
-    names = [name for _, row in table("group", "columns of schema 1, in this order") for name in row.split()]
+    names = [name for _, row in table("group", "columns of schema 2, in this order") for name in row.split()]
     assert [name.strip("`") for name in names] == list(COLUMNS)
     told = table("name", "how", "bytes through the busiest rank, each way")
     assert {name.strip("`") for name, *_ in told} == set(strategies())

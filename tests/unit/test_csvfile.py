@@ -18,7 +18,7 @@ from dpbench.errors import Exit, PlatformError, ReaderLeft, UsageError
 from dpbench.results import patience
 from dpbench.results.csvfile import open_csv
 from dpbench.results.csvtext import HEADER, encode, mended
-from dpbench.results.record import COLUMNS, Row
+from dpbench.results.record import COLUMNS, SCHEMA, Row
 
 OK = Row(
     run_id="r1",
@@ -58,6 +58,7 @@ INVALID = replace(
     quality="invalid",
     reason="wrong\non rank 3",
 )
+BEGIN = b"%d,r1," % SCHEMA  #: of a row
 ROWS = [OK, SKIPPED, INVALID]
 LINE = encode([astuple(OK)])
 
@@ -86,7 +87,8 @@ def test_the_header_is_the_contract() -> None:
         "ranks,workers,nodes,scope,device,dtype,bytes,count,dedicated,servers,slices_requested,slices,window,cadence,"
         "warmup,iterations,stop_reason,seed,time_median_s,time_ci_low_s,time_ci_high_s,time_min_s,time_p25_s,"
         "time_p75_s,time_p95_s,time_max_s,algbw_GB_per_s,busbw_GB_per_s,total_bytes,busiest_rank,busiest_rank_bytes,"
-        "busiest_node_bytes,limit_s,limit_fraction,wrong_elements,quality,warnings,reason\n"
+        "busiest_node_bytes,limit_s,limit_fraction,wrong_elements,quality,warnings,reason,"
+        "start_skew_s,span_s\n"
     )
 
 
@@ -242,13 +244,13 @@ def test_append_completes_a_header_without_its_line_end(tmp_path: Path) -> None:
     path = tmp_path / "out.csv"
     path.write_bytes(HEADER[:-1])
     save(path, [OK], append=True)
-    assert path.read_bytes().startswith(HEADER + b"1,r1,")
+    assert path.read_bytes().startswith(HEADER + BEGIN)
 
 
 def test_append_to_a_file_of_a_later_version_says_that(tmp_path: Path) -> None:
     path = tmp_path / "out.csv"
     path.write_bytes(HEADER[:-1] + b",energy_J\n" + LINE[:-1] + b",1\n")
-    assert "are not those of schema 1, but of a later one with more of them; name" in refusal(path, append=True)
+    assert f"are not those of schema {SCHEMA}, but of a later one with more of them; name" in refusal(path, append=True)
 
 
 @pytest.mark.parametrize(
@@ -411,7 +413,7 @@ def test_devices_and_pipes_need_no_force(tmp_path: Path) -> None:
     save(Path(f"/dev/fd/{writer}"), [OK])
     os.close(writer)
     with open(reader, "rb") as pipe:
-        assert pipe.read().startswith(HEADER + b"1,r1,")
+        assert pipe.read().startswith(HEADER + BEGIN)
 
 
 def test_a_dash_is_stdout_and_leaves_it_open(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
@@ -422,7 +424,7 @@ def test_a_dash_is_stdout_and_leaves_it_open(capfdbinary: pytest.CaptureFixture[
     print("still open")
     lines = capfdbinary.readouterr().out.splitlines(keepends=True)
     assert lines[0] == HEADER
-    assert [line[:5] for line in lines[1:]] == [b"1,r1,", b"1,r1,", b"still"]
+    assert [line[:5] for line in lines[1:]] == [BEGIN, BEGIN, b"still"]
 
 
 @pytest.mark.parametrize("number", [errno.ENOSYS, errno.ENOLCK, errno.ENOTSUP])

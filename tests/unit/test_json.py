@@ -27,7 +27,7 @@ from dpbench.results.jsonfile import open_json
 from dpbench.results.link import Link
 from dpbench.results.phases import Breakdown, Phase
 from dpbench.results.raw import Raw, Times
-from dpbench.results.record import COLUMNS
+from dpbench.results.record import COLUMNS, SCHEMA
 
 BACKGROUND = {"options": {"--seed": "1"}, "plan": [{"strategy": "ps", "bytes": 4}], "environment": {"ranks": []}}
 TIMES = Times(by_rank=[[1e-6, 2.5e-7], [3e-6, 4e-6]])
@@ -61,7 +61,7 @@ def test_a_document_is_valid_whenever_it_is_asked_for() -> None:
     assert list(first) == list(second) == list(third) == list(last)
     assert [each["complete"] for each in (first, second, third, last)] == [False, False, False, True]
     assert [len(each["rows"]) for each in (first, second, third, last)] == [0, 0, 2, 2]
-    assert (first["schema"], first["command"], first["plan"], first["run"]) == (1, "dpbench --json x", [], None)
+    assert (first["schema"], first["command"], first["plan"], first["run"]) == (SCHEMA, "dpbench --json x", [], None)
     assert first["started_at"].endswith("Z")
     assert (second["started_at"], second["plan"]) == (FACTS.started_at, BACKGROUND["plan"])
     assert last["environment_after"] == [{"load_1min": 0.5}]

@@ -20,6 +20,7 @@ from dpbench.errors import Exit, PlatformError
 from dpbench.results.cells import NEEDED
 from dpbench.results.observed import ResultFile
 from dpbench.results.reading import read
+from dpbench.results.record import SCHEMA
 
 ROWS = [
     row("ps", 1e-3),
@@ -79,13 +80,21 @@ def test_a_step_and_an_exchange_have_phases_of_their_own(tmp_path: Path) -> None
     ]  # fmt: skip
 
 
+def test_an_earlier_schema_lacks_its_last_columns_and_reads_the_same(saved: Saved) -> None:
+    now = csv_text(ROWS).decode().splitlines()
+    earlier = [now[0].removesuffix(",start_skew_s,span_s"), *("1" + line[1:].removesuffix(",,") for line in now[1:])]
+    files = [read(saved("\n".join([*lines, ""]).encode())) for lines in (now, earlier)]
+    assert files[0].observations == files[1].observations
+    assert not files[1].notes
+
+
 def test_columns_of_later_versions_are_ignored_with_a_note(saved: Saved) -> None:
     lines = csv_text(ROWS).decode().splitlines()
-    newer = [lines[0] + ",colour", *(f"2{line[1:]},blue" for line in lines[1:])]
+    newer = [lines[0] + ",colour", *(f"{SCHEMA + 1}{line[1:]},blue" for line in lines[1:])]
     found = read(saved("\n".join([*newer, ""]).encode()))
     assert len(found.observations) == 3
     assert "another version" in found.notes[0]
-    document = {"schema": 2, "rows": [{**vars(row()), "colour": "blue"}]}
+    document = {"schema": SCHEMA + 1, "rows": [{**vars(row()), "colour": "blue"}]}
     assert "another version" in read(saved(json.dumps(document).encode())).notes[0]
 
 
@@ -94,7 +103,7 @@ def test_an_older_file_without_a_column_that_is_needed_is_refused_by_its_name(sa
     columns = csv_text([]).decode().strip().split(",")
     assert name in columns
     columns.remove(name)
-    assert f"lacks columns of schema 1: {name}" in refusal(saved(",".join(columns).encode()))
+    assert f"lacks columns of schema {SCHEMA}: {name}" in refusal(saved(",".join(columns).encode()))
 
 
 def test_columns_that_are_not_needed_may_be_missing(saved: Saved) -> None:
