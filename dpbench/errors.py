@@ -12,6 +12,7 @@ class Exit(IntEnum):
     USAGE = 2  #: the command line asks for something that makes no sense
     ENVIRONMENT = 3  #: launcher, MPI, GPU, memory or output path cannot do what was asked
     FAILED = 4  #: a rank failed or stalled
+    DOUBTFUL = 5  #: with --strict: a row has a warning, or was skipped
     NOTHING_COMPARABLE = 6  #: a comparison of files that have no measurement in common
     READER_LEFT = 128 + 13  #: nobody reads the output any more, as shells report SIGPIPE
 

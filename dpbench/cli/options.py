@@ -149,6 +149,7 @@ TOPICS: Topics = {
             help="Times in the document: of all ranks, or above 64 ranks of each iteration's slowest only (auto).",
         ),
         flag("--phases", about="Also each phase of a strategy: its time, its bytes and the rates of its ports."),
+        flag("--strict", about="Exit code 5 instead of 0 if a row has a warning or was skipped."),
         flag("--force", about="Overwrite the files."),
         flag("--append", about="Continue the file of --csv."),
         flag("-q", "--quiet", about="No header, no footer, no progress."),

@@ -3,6 +3,7 @@
 import os
 import platform
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 
 from dpbench.environment import rank_hint, size_hint
@@ -42,3 +43,25 @@ def allowed_cores() -> set[int]:
     if hasattr(os, "sched_getaffinity"):
         return os.sched_getaffinity(0)
     return set(range(os.cpu_count() or 1))
+
+
+def with_own_core(allowed: Sequence[set[int]]) -> int:
+    """Return how many ranks of one machine can have a core for themselves, each from those that it is allowed.
+
+    A maximum matching, by augmenting paths: ranks bound to overlapping cores may have to share some while others idle.
+    """
+    users: dict[int, int] = {}
+
+    def place(rank: int, tried: set[int]) -> bool:
+        free = allowed[rank] - users.keys()
+        if free:
+            users[min(free)] = rank
+            return True
+        for core in allowed[rank] - tried:
+            tried.add(core)
+            if place(users[core], tried):
+                users[core] = rank
+                return True
+        return False
+
+    return sum(place(rank, set()) for rank in range(len(allowed)))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpbench.engine.hosts import allowed_cores, host_identity, host_name, machine_identity, same_node
+from dpbench.engine.hosts import allowed_cores, host_identity, host_name, machine_identity, same_node, with_own_core
 from dpbench.engine.mpi import BINDING, MPI, library, start
 from dpbench.engine.where import Where
 from dpbench.hooks import hooks
@@ -74,7 +74,8 @@ class World:
     def look_for_cores(self) -> None:
         """Find out where ranks have to share cores."""
         crowded_here = self.more_ranks_than_cores()
-        self.crowded: bool = any(self.comm.allgather(crowded_here))  #: some machine has more ranks than cores
+        #: which machine cannot give each of its ranks a core; empty if every one can
+        self.crowded: str = next(filter(None, self.comm.allgather(crowded_here)), "")
         self.idle: Callable[[], None] | None = os.sched_yield if crowded_here else None
 
     @property
@@ -121,14 +122,14 @@ class World:
         shared.Free()
         return leader
 
-    def more_ranks_than_cores(self) -> bool:
-        """Return whether the ranks of this machine, which may play several nodes, have to share cores."""
+    def more_ranks_than_cores(self) -> str:
+        """Return how many ranks of this machine, which may play several nodes, share cores; empty if none have to."""
         machines: list[str] = self.comm.allgather(machine_identity())
         here = self.comm.Split(machines.index(machines[self.rank]))
-        cores = set().union(*here.allgather(allowed_cores()))
-        more = bool(here.size > len(cores))
+        cores = here.allgather(allowed_cores())
         here.Free()
-        return more
+        alone = with_own_core(cores)
+        return f"{len(cores)} ranks on {host_name()}, cores for {alone}" if alone < len(cores) else ""
 
     def host(self, rank: int) -> str:
         """Return the name of the host that a rank runs on."""

@@ -1,5 +1,6 @@
 """From a finished case and its row to its phases, as they are reported."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -7,6 +8,7 @@ from dpbench.measure.case import Case
 from dpbench.measure.phases import Phases
 from dpbench.measure.rows import times
 from dpbench.measure.statistics import summarise
+from dpbench.results.doubt import Doubt
 from dpbench.results.facts import RunFacts
 from dpbench.results.metric import rates
 from dpbench.results.phases import Breakdown, Phase, Port
@@ -14,11 +16,11 @@ from dpbench.results.record import Row
 from dpbench.schedule.count import Traffic
 
 
-def breakdown(case: Case, row: Row, facts: RunFacts) -> Breakdown:
-    """Return the row of a case with its phases."""
+def breakdown(case: Case, row: Row, facts: RunFacts, doubts: Iterable[Doubt] = ()) -> Breakdown:
+    """Return the row of a case with its phases, and what its warnings say."""
     phases = case.phases
     if phases is None:
-        return Breakdown(row=row, raw=case.raw)
+        return Breakdown(row=row, raw=case.raw, doubts=tuple(doubts))
     link = facts.links.get(case.plan.device)
     return Breakdown(
         row=row,
@@ -26,6 +28,7 @@ def breakdown(case: Case, row: Row, facts: RunFacts) -> Breakdown:
         crossing_bytes=sum(out.sent for ranks in phases.counts.values() for _, out in ranks),
         link=link.rank if link else None,
         raw=case.raw,
+        doubts=tuple(doubts),
     )
 
 

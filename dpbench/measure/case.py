@@ -39,6 +39,7 @@ class Case:
     own: Own = field(default_factory=Own)  #: this rank's times
     raw: Raw | None = None  #: everybody's, on rank 0, where they are to be kept
     spread: Spread = field(default_factory=Spread)  #: of the ranks' samples, where they share a clock
+    slowed: str = ""  #: which GPU was held back meanwhile, and why
     elapsed: float = 0.0  #: seconds on rank 0 that the samples took, with all that belongs to them
     exchanges: int = 0  #: so far, whatever for; a stream counts as one
     stream: int = 1  #: exchanges that make one sample, back to back

@@ -2,12 +2,13 @@
 
 import faulthandler
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from dpbench.devices.base import Device
 from dpbench.devices.cpu import NumpyDevice
 from dpbench.devices.inventory import Obstacle, missing_for_cuda, ordinal_of
+from dpbench.devices.nvml import gpus
 from dpbench.engine.gpu_aware import Awareness, Trial, awareness, query, trial, ucx_with_cuda
 from dpbench.environment import local_rank_hint
 from dpbench.errors import PlatformError
@@ -26,6 +27,8 @@ CRASH = (
     "and --device cuda-staged or an MPI library built for GPUs is the remedy"
 )
 
+BY_WORD = "only --gpu-aware yes says that the MPI library takes GPU memory: it may copy it through the host"
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -42,6 +45,8 @@ class Chosen:
     devices: tuple[Device, ...]
     gpus: tuple["Identity", ...] = ()  #: of every rank, where one of them is a GPU
     notes: tuple[str, ...] = ()
+    is_cut: bool = False  #: whether some GPU is cut into slices (MIG)
+    paths: dict[str, str] = field(default_factory=dict)  #: by device: why it may not be its memory that travels
     trusts_collectives: bool = False  #: whether the MPI library's own collectives may be given device memory
 
     def scopes(self, ranks: Sequence[int], nodes: int) -> dict[str, str]:
@@ -49,6 +54,12 @@ class Chosen:
         host = "network" if nodes > 1 else "host-memory"
         shared = shared_gpus([self.gpus[rank] for rank in ranks] if self.gpus else [])
         return {device.name: scope_of(device.name, host, bool(shared)) for device in self.devices}
+
+    def sharing(self, ranks: Sequence[int]) -> tuple[str, ...]:
+        """Return which of these ranks have no whole GPU to themselves."""
+        shared = shared_gpus([self.gpus[rank] for rank in ranks] if self.gpus else [])
+        named = {gpu: [ranks[index] for index in users] for gpu, users in shared.items()}
+        return (*sharing_of(named), *(["a GPU is cut into slices (MIG)"] if self.is_cut else []))
 
 
 def look_around(devices: tuple[str, ...], gpu_aware: str) -> Finding:
@@ -71,13 +82,16 @@ def choose(world: "World", asked: tuple[str, ...], gpu_aware: str, found: Findin
     reason = obstacle or (None if verdict.aware else not_aware(world, verdict))
     if asked == ("auto",):
         if reason is not None:
-            return Chosen((NumpyDevice(),), notes=(f"--device auto is cpu: {reason.fact}",))
+            note = f"--device auto is cpu: {reason.fact}"
+            paths = {} if obstacle else {"cpu": f"there are GPUs, but {note}"}
+            return Chosen((NumpyDevice(),), notes=(note,), paths=paths)
         asked = ("cuda",)
     for name in asked:
         needed = {"cpu": None, "cuda": reason, "cuda-staged": obstacle}[name]
         if needed is not None:
             raise said_by_root(world, PlatformError(f"--device {name}: {needed.fact}: {needed.remedy}"))
-    return chosen_gpus(world, asked, verdict)
+    by_word = gpu_aware == "yes" and not verdict.by_query
+    return replace(chosen_gpus(world, asked, verdict), paths={"cuda": BY_WORD} if by_word else {})
 
 
 def require(world: "World", option: str, found: Obstacle | None) -> None:
@@ -124,11 +138,17 @@ def chosen_gpus(world: "World", asked: tuple[str, ...], verdict: Awareness) -> C
     }
     if "cuda" in asked:
         faulthandler.enable()
-    gpus: list[Identity] = world.gather((world.leaders[world.rank], identity_of(gpu)))
-    notes = list(sharing_of(shared_gpus(gpus)))
+    identities: list[Identity] = world.gather((world.leaders[world.rank], identity_of(gpu)))
+    notes = list(sharing_of(shared_gpus(identities)))
     if "cuda" in asked:
         notes.append(f"MPI is given GPU memory: {verdict.why}")
-    return Chosen(tuple(kinds[name]() for name in asked), tuple(gpus), tuple(notes), verdict.by_query)
+    return Chosen(
+        tuple(kinds[name]() for name in asked),
+        tuple(identities),
+        tuple(notes),
+        is_cut=any(world.gather(any(each.get("mig") for each in gpus()))),
+        trusts_collectives=verdict.by_query,
+    )
 
 
 def scope_of(name: str, host: str, shared: bool) -> str:

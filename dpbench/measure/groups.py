@@ -67,6 +67,7 @@ def among(world: "World", options: Options, chosen: Chosen, facts: RunFacts, mem
         ring=tuple(members[place] for place in ring),
         crossings=crossings(leaders, ring),
         scopes=chosen.scopes(members, len(nodes)),
+        sharing=chosen.sharing(members),
     )
 
 

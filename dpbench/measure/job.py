@@ -18,15 +18,20 @@ from dpbench.measure.background import afterwards, background
 from dpbench.measure.bench import Bench
 from dpbench.measure.breakdown import breakdown
 from dpbench.measure.case import Case, skipped
+from dpbench.measure.clocks import Clocks
 from dpbench.measure.devices import CRASH, Chosen, Finding, choose, look_around, require
+from dpbench.measure.ending import exit_code, why_doubtful
 from dpbench.measure.groups import Group, among, make_groups
 from dpbench.measure.guard import guarded
 from dpbench.measure.options import Options
 from dpbench.measure.output import Output, RootOutput
+from dpbench.measure.quality import doubts
 from dpbench.measure.rows import make_row
 from dpbench.measure.stage import Stage
+from dpbench.measure.timer import Timer
 from dpbench.results.facts import RunFacts
 from dpbench.results.phases import Breakdown
+from dpbench.results.record import Row
 from dpbench.units import now
 
 
@@ -58,13 +63,16 @@ def measured(
     output.begin(facts, cases, background(world, options, chosen, groups))
     if any(device.direct for device in chosen.devices):
         output.say(CRASH)
-    codes: list[Exit | None] = []
+    rows: list[Row] = []
     common = Common(options, chosen, signals)
     for index, group in enumerate(groups):
         part = world.part(group.facts.members)
-        codes += in_part(world, part, partial(measure_first, groups[index:], common, output))
+        rows += in_part(world, part, partial(measure_first, groups[index:], common, output))
     output.end(afterwards(world, options))
-    return Exit.WRONG if Exit.WRONG in codes else Exit.OK if Exit.OK in codes else Exit.ENVIRONMENT
+    code = exit_code(rows, options.strict)
+    if code == Exit.DOUBTFUL:
+        output.say(why_doubtful(rows))
+    return world.from_root(code)  # type: ignore[no-any-return]
 
 
 class Common(NamedTuple):
@@ -75,8 +83,8 @@ class Common(NamedTuple):
     signals: Signals
 
 
-def measure_first(groups: list[Group], common: Common, output: RootOutput, part: World) -> list[Exit | None]:
-    """Measure the first of the groups, on its ranks; the others come after it. Return what each case means.
+def measure_first(groups: list[Group], common: Common, output: RootOutput, part: World) -> list[Row]:
+    """Measure the first of the groups, on its ranks; the others come after it. Return the rows.
 
     The links too are measured by these ranks: what a node's port gives depends on how many of its ranks are
     active, what a network gives on how many of its nodes are.
@@ -96,22 +104,23 @@ def measure_first(groups: list[Group], common: Common, output: RootOutput, part:
     return size_by_size(bench, [replace(groups[0], facts=facts), *groups[1:]], output)
 
 
-def size_by_size(bench: Bench, groups: list[Group], output: RootOutput) -> list[Exit | None]:
-    """Measure all sizes of the first group, hand the rows of each on, and return what the cases mean.
+def size_by_size(bench: Bench, groups: list[Group], output: RootOutput) -> list[Row]:
+    """Measure all sizes of the first group, hand the rows of each on, and return them.
 
     Raises Stopped, once all rows that are missing are marked, also those of the other groups.
     """
     group = groups[0]
 
     def parts(cases: list[Case], facts: RunFacts) -> list[Breakdown]:
-        return [breakdown(case, make_row(case, bench.options, facts), facts) for case in cases]
+        return [reported(case, bench.options, facts) for case in cases]
 
     def missing(done: int, reason: str) -> list[Breakdown]:
         left = [replace(group, blocks=group.blocks[done:]), *groups[1:]]
         plans = [(plan, each.facts) for each in left for block in each.blocks for plan in block]
         return [row for plan, facts in plans for row in parts([skipped(plan, reason)], facts)]
 
-    codes: list[Exit | None] = []
+    rows: list[Row] = []
+    clocks = Clocks(bench.world, any(stage.device.name != "cpu" for stage in bench.stages.values()))
     for done, plans in enumerate(group.blocks):
         bench.signals.last_words = partial(output.give_up, missing=partial(missing, done))
         try:
@@ -120,21 +129,23 @@ def size_by_size(bench: Bench, groups: list[Group], output: RootOutput) -> list[
             reason = f"stopped by {stop.name}"
             output.stop(reason, missing(done, reason))
             raise
-        output.size(parts(cases, group.facts))
+        clocks.note(cases)
+        found = parts(cases, group.facts)
+        output.size(found)
         bench.world.where.written.append(bench.size(plans))
-        codes += map(verdict, cases)
-    return codes
+        rows += [each.row for each in found]
+    return rows
 
 
-def verdict(case: Case) -> Exit | None:
-    """Return what a case means for the exit code; None for one that was skipped."""
-    if case.reason is not None:
-        return None
-    return Exit.WRONG if case.wrong else Exit.OK
+def reported(case: Case, options: Options, facts: RunFacts) -> Breakdown:
+    """Return a case as it is reported."""
+    found = tuple(doubts(case, facts))
+    return breakdown(case, make_row(case, options, facts, found), facts, found)
 
 
 def gather_facts(world: World, options: Options, chosen: Chosen) -> RunFacts:
     """Return the facts of the run and of all its ranks, the same on every rank."""
+    clock = Timer(*world.maxima(list(Timer.of())))
     facts = RunFacts(
         run_id=uuid.uuid4().hex[:12],
         version=__version__,
@@ -146,11 +157,14 @@ def gather_facts(world: World, options: Options, chosen: Chosen) -> RunFacts:
         hosts=world.hosts,
         crowded=world.crowded,
         scopes={},
+        paths=chosen.paths,
         dtype=options.dtype,
         seed=options.seed,
         cadence=options.cadence,
         links={},
         floor_s=None,
+        timer_overhead_s=clock.overhead / 1e9,
+        timer_resolution_s=clock.resolution / 1e9,
         notes=options.notes + set_by_hand(world.size) + chosen.notes,
     )
     shared: RunFacts = world.from_root(among(world, options, chosen, facts, tuple(range(world.size))))

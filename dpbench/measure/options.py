@@ -53,6 +53,7 @@ class Options:
     append: bool = False
     timeout: int | None = None  #: seconds without progress that end the job; None: by the limit; 0: none do
     seed: int = 1
+    strict: bool = False  #: whether a warning or a skipped row is a failure
     quiet: bool = False
     debug: bool = False  #: show the traceback of whatever ends a rank
 

@@ -1,21 +1,22 @@
 """From finished cases to rows: the only place that knows what each column is made of."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from dpbench.measure.case import Case
 from dpbench.measure.options import Options
 from dpbench.measure.plan import Plan
-from dpbench.measure.quality import warnings
 from dpbench.measure.statistics import Summary, summarise
+from dpbench.results.doubt import Doubt
 from dpbench.results.facts import RunFacts
 from dpbench.results.link import limit_s
 from dpbench.results.metric import rates
 from dpbench.results.record import Row
 
 
-def make_row(case: Case, options: Options, facts: RunFacts) -> Row:
+def make_row(case: Case, options: Options, facts: RunFacts, doubts: Iterable[Doubt]) -> Row:
     """Return the row of a finished case."""
-    codes = list(warnings(case, facts)) if case.samples and not case.wrong else []
+    codes = [doubt.code for doubt in doubts]
     return Row(
         **common(options, facts),
         **asked(case),

@@ -1,29 +1,26 @@
-"""Below the tables: what each column means, what they cannot say, and the warnings."""
+"""Below the tables: the warnings, what each column means, and what they cannot say."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 
 from dpbench.report.columns import TABLE
+from dpbench.report.console import TAB, WIDTH
 from dpbench.report.header import count
+from dpbench.results.doubt import Doubt
 from dpbench.results.facts import RunFacts
+from dpbench.results.phases import Breakdown
 from dpbench.results.record import Row
 from dpbench.units import format_size
 
 ROWS_NAMED = 3
 
-WARNINGS = {
-    "W02": "shorter than 10 times the floor: mostly the harness was timed",
-    "W03": "more ranks than cores on a machine: times include waiting for a core",
-    "W07": "not within ±2.5 % when the sampling ended: raise --max-time, or look for other load",
-    "W13": "faster than the measured links allow: their calibration is wrong, so is 'of limit'",
-    "W17": "the additions alone take longer than the wire: they are the limit, not the links",
-    "W14": "fewer than 6 samples: there is no interval; raise --iters or --max-time",
-}
 
-
-def footer(facts: RunFacts, rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the lines below the tables of `rows`, for `Screen.print`."""
+def footer(facts: RunFacts, parts: Sequence[Breakdown]) -> Iterator[str]:
+    """Yield the lines below the tables, for `Screen.print`."""
+    rows = [each.row for each in parts]
     shown = [column for column in TABLE if any(column.when(row) for row in rows)]
-    yield from warnings(rows)
+    yield from warnings(parts)
     yield from (f"{column.head}\t{column.meaning}" for column in shown)
     if facts.ranks == 1:
         yield "One rank sends nothing: rates are n/a. Use more: --ranks N, or mpirun -n N."
@@ -31,16 +28,29 @@ def footer(facts: RunFacts, rows: Sequence[Row]) -> Iterator[str]:
         yield "One node: its ranks share memory, which is not a network: no claim about one."
 
 
-def warnings(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield a line for each code: how many rows have it, the first of them, and what it means."""
-    found: dict[str, list[Row]] = {}
-    for row in rows:
-        for code in row.warnings.split():
-            found.setdefault(code, []).append(row)
+def warnings(parts: Sequence[Breakdown]) -> Iterator[str]:
+    """Yield for each code the rows that have it, why the worst of them does, and what to do."""
+    found: dict[str, list[tuple[Row, Doubt]]] = defaultdict(list)
+    for each in parts:
+        for doubt in each.doubts:
+            found[doubt.code].append((each.row, doubt))
     for code, concerned in sorted(found.items()):
-        names = ", ".join(f"{row.strategy} {format_size(row.bytes)}" for row in concerned[:ROWS_NAMED])
+        named = ", ".join(name(row) for row, _ in concerned[:ROWS_NAMED])
         more = ", …" if len(concerned) > ROWS_NAMED else ""
-        yield f"{code} in {count(len(concerned), 'row')}: {names}{more}"
-        yield f"\t{WARNINGS.get(code, 'this version of the report has no words for it')}"
+        yield f"{code} in {count(len(concerned), 'row')}: {named}{more}"
+        row, worst = max(concerned, key=lambda each: each[1].excess)
+        alike = len({doubt.cause for _, doubt in concerned}) == 1
+        yield from indented(worst.cause if alike else f"{name(row)}: {worst.cause}")
+        yield from indented(worst.advice)
     if found:
         yield ""
+
+
+def name(row: Row) -> str:
+    """Return what a row is called."""
+    return f"{row.strategy} {format_size(row.bytes)}"
+
+
+def indented(text: str) -> Iterator[str]:
+    """Yield the lines of a sentence."""
+    yield from (f"\t{line}" for line in wrap(text, WIDTH - TAB, break_on_hyphens=False))

@@ -116,7 +116,7 @@ class Report:
         errors = [self.kept.close(), self.journal.close(after)]
         self.show(growth([each.row for each in self.parts]) if self.scales else ())
         if not self.quiet and self.facts:
-            self.show((*footer(self.facts, [each.row for each in self.parts]), *legend(self.parts)))
+            self.show((*footer(self.facts, self.parts), *legend(self.parts)))
         return next(filter(None, [*errors, self.broken]), None)
 
     @property

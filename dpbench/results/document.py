@@ -10,12 +10,14 @@ from dataclasses import asdict
 from typing import Any
 
 from dpbench import __version__
+from dpbench.results.doubt import Doubt
 from dpbench.results.facts import RunFacts
 from dpbench.results.phases import Breakdown, all_rows
 from dpbench.results.raw import Raw
 from dpbench.results.record import SCHEMA, Row
 from dpbench.units import now
 
+LISTS = ("plan", "groups", "rows", "warnings", "raw")
 FACTS = ("run", "calibration", "options", "environment", "environment_after")
 OF_GROUP = ("ranks", "members", "hosts", "per_node", "ring", "crossings", "crowded", "scopes", "floor_s")
 
@@ -37,6 +39,7 @@ class Document:
         self.plan: list[str] = []
         self.groups: list[str] = []
         self.rows: list[str] = []
+        self.warnings: list[str] = []
         self.raw: list[str] = []
 
     def begin(self, facts: RunFacts, background: Mapping[str, Any]) -> None:
@@ -56,9 +59,10 @@ class Document:
         self.facts |= {"calibration": links, "run": (self.facts["run"] or {}) | {"floor_s": facts.floor_s}}
 
     def add(self, parts: Iterable[Breakdown]) -> None:
-        """Take the rows of a size, and their raw times."""
+        """Take the rows of a size, what their warnings say, and their raw times."""
         parts = list(parts)
         self.rows += [encoded(row_of(row)) for row in all_rows(parts)]
+        self.warnings += [encoded(warning_of(each.row, doubt)) for each in parts for doubt in each.doubts]
         self.raw += [encoded(raw_of(each.row, each.raw)) for each in parts if each.raw is not None]
 
     def end(self, reason: str | None, after: Iterable[Mapping[str, Any]] = ()) -> None:
@@ -69,8 +73,7 @@ class Document:
     def text(self) -> str:
         """Return the document: a line for each fact, row and case."""
         members = {name: encoded(value) for name, value in {**self.head, **self.facts}.items()}
-        lists = {"plan": self.plan, "groups": self.groups, "rows": self.rows, "raw": self.raw}
-        members |= {name: listed(texts) for name, texts in lists.items()}
+        members |= {name: listed(getattr(self, name)) for name in LISTS}
         return "{\n" + ",\n".join(f"{encoded(name)}: {value}" for name, value in members.items()) + "\n}\n"
 
 
@@ -84,11 +87,20 @@ def finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def case_of(row: Row) -> dict[str, Any]:
+    """Return what tells which row of the run it is."""
+    return {name: getattr(row, name) for name in ("strategy", "operation", "ranks", "device", "bytes")}
+
+
+def warning_of(row: Row, doubt: Doubt) -> dict[str, Any]:
+    """Return what a code of a row means."""
+    return {**case_of(row), "code": doubt.code, "cause": doubt.cause, "advice": doubt.advice}
+
+
 def raw_of(row: Row, raw: Raw) -> dict[str, Any]:
     """Return the raw times of a case, with what tells which case it is."""
-    case = {name: getattr(row, name) for name in ("strategy", "operation", "ranks", "device", "bytes")}
     times = {"first_s": raw.first, "warmups_s": raw.warmups, "samples_s": raw.samples}
-    return {**case, **{name: each.figures() for name, each in times.items()}}
+    return {**case_of(row), **{name: each.figures() for name, each in times.items()}}
 
 
 def listed(texts: list[str]) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from dpbench.results.doubt import Doubt
 from dpbench.results.metric import GB
 from dpbench.results.raw import Raw
 from dpbench.results.record import Row
@@ -54,6 +55,7 @@ class Breakdown:
     crossing_bytes: int | None = None  #: between nodes, of all ranks
     link: float | None = None  #: B_rank, where it was measured
     raw: Raw | None = None  #: where it is to be kept
+    doubts: tuple[Doubt, ...] = ()  #: what the codes of the row mean
 
     @property
     def overlaps(self) -> bool:

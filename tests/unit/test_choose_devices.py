@@ -111,6 +111,21 @@ def test_one_node_whose_library_cannot_is_enough_to_refuse() -> None:
         pick(FakeWorld(found={2: unable}), "cuda")
 
 
+def test_a_gpu_that_auto_leaves_aside_makes_its_rows_doubtful_but_none_at_all_does_not() -> None:
+    chosen = pick(FakeWorld(), "auto", found=Finding(None, "crashed"))
+    assert names(chosen) == ["cpu"]
+    assert chosen.paths["cpu"].startswith("there are GPUs, but --device auto is cpu: MPICH 5.0.2 is not known to take")
+    assert pick(FakeWorld(), "auto", found=Finding(NO_CUPY, "not tried")).paths == {}
+    assert pick(FakeWorld(), "cpu").paths == pick(FakeWorld(), "cuda-staged").paths == {}
+
+
+def test_a_library_that_only_the_user_vouches_for_makes_rows_doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert list(pick(FakeWorld(), "cuda", "cpu", gpu_aware="yes").paths) == ["cuda"]
+    assert pick(FakeWorld(), "cuda").paths == {}  # a trial message has arrived
+    monkeypatch.setattr(devices, "query", lambda: True)
+    assert pick(FakeWorld(), "cuda", gpu_aware="yes").paths == {}
+
+
 def test_only_rank_0_has_the_message() -> None:
     with pytest.raises(PlatformError, match="CuPy"):
         pick(FakeWorld(), "cuda", found=Finding(NO_CUPY, "not tried"))
@@ -134,6 +149,14 @@ def test_ranks_that_share_a_gpu_are_named_and_their_scope_says_so() -> None:
     assert list(chosen.scopes([0, 1, 2], 2).values()) == ["shared-gpu", "shared-gpu", "network"]
     assert list(chosen.scopes([0, 2], 2).values()) == ["network"] * 3
     assert "ranks 0, 1 share GPU GPU-0" in chosen.notes
+    assert chosen.sharing == ("ranks 0, 1 share GPU GPU-0",)
+
+
+def test_a_gpu_cut_into_slices_is_told_as_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = FakeWorld(leaders=(0, 0), gpus=("GPU-0", "GPU-1"))
+    assert pick(world, "cuda").sharing == ()
+    monkeypatch.setattr(devices, "gpus", lambda: [{"mig": None}, {"mig": True}])
+    assert pick(world, "cuda").sharing == ("a GPU is cut into slices (MIG)",)
 
 
 def test_distinct_gpus_of_one_node_are_ports_and_staging_goes_through_host_memory() -> None:

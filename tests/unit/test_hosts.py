@@ -1,6 +1,6 @@
 import pytest
 
-from dpbench.engine.hosts import allowed_cores, host_identity, same_node
+from dpbench.engine.hosts import allowed_cores, host_identity, same_node, with_own_core
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,20 @@ def test_a_host_is_known_by_more_than_its_name() -> None:
 
 def test_this_process_may_use_some_core() -> None:
     assert allowed_cores()
+
+
+@pytest.mark.parametrize(
+    ("allowed", "alone"),
+    [
+        ([{0, 1}, {0, 1}], 2),  # not bound
+        ([{0, 1}] * 4, 2),  # more ranks than cores
+        ([{0}, {0}, {1, 2}, {1, 2}], 3),  # two bound to one core, while another idles
+        ([{0, 1}, {0}, {1, 2}], 3),  # the first one's choice must be revised
+        ([{0, 1}, {1, 2}, {2, 3}, {0}], 4),
+        ([{0, 1, 2}, {0, 1}, {1}, {0}], 3),
+        ([set(range(128))] * 128, 128),
+        ([set(range(128))] * 130, 128),
+    ],
+)
+def test_ranks_that_can_have_a_core_of_their_own_are_counted(allowed: list[set[int]], alone: int) -> None:
+    assert with_own_core(allowed) == alone

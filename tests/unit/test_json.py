@@ -23,6 +23,7 @@ from dpbench.measure import raw as raw_times
 from dpbench.measure.raw import Own, gathered
 from dpbench.report.output import Report
 from dpbench.results.document import Document
+from dpbench.results.doubt import Doubt
 from dpbench.results.jsonfile import open_json
 from dpbench.results.link import Link
 from dpbench.results.phases import Breakdown, Phase
@@ -110,6 +111,26 @@ def test_each_group_of_ranks_has_its_links_and_the_last_ones_are_those_of_the_ru
     ]
     assert found["groups"][0]["calibration"]["cpu"]["rank"] == found["calibration"]["cpu"]["rank"] == 2.0
     assert (found["run"]["ranks"], found["run"]["floor_s"]) == (4, 1e-6)
+
+
+def test_what_the_warnings_of_a_row_say_stands_beside_the_rows() -> None:
+    document = Document("dpbench")
+    doubt = Doubt("W07", "±6.1 % of the median", "raise --max-time", excess=math.inf)
+    document.add([Breakdown(row=row("ps", 1e-6, warnings="W07"), doubts=(doubt,)), Breakdown(row=row("ring", 1e-6))])
+    found = parsed(document.text())
+    assert [each["warnings"] for each in found["rows"]] == ["W07", ""]
+    assert found["warnings"] == [
+        {
+            "strategy": "ps",
+            "operation": "allreduce",
+            "ranks": 4,
+            "device": "cpu",
+            "bytes": 4096,
+            "code": "W07",
+            "cause": "±6.1 % of the median",
+            "advice": "raise --max-time",
+        }
+    ]
 
 
 def test_what_is_not_defined_is_null_and_numbers_keep_all_their_digits() -> None:

@@ -35,7 +35,7 @@ def test_without_options_the_defaults_hold() -> None:
 def test_every_option_arrives() -> None:
     typed = "-s ring,mpi -s ps -b 8 -e 64 -f 2 -d bf16 -n 5 -w 0 --max-time 0.5 -c 0 --servers 2"
     typed += " --dedicated-servers --slices 4 --window 3 --server-buffer 1M --phases --csv out.csv --json out.json"
-    typed += " --raw all --force --seed 9 -q"
+    typed += " --raw all --strict --force --seed 9 -q"
     assert parse(*typed.split()) == Options(
         command=f"dpbench {typed}",
         strategies=("ring", "mpi", "ps"),
@@ -54,6 +54,7 @@ def test_every_option_arrives() -> None:
         csv="out.csv",
         json="out.json",
         raw="all",
+        strict=True,
         force=True,
         seed=9,
         quiet=True,

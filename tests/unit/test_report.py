@@ -21,8 +21,10 @@ from dpbench.report.footer import footer
 from dpbench.report.header import group, header
 from dpbench.report.progress import progress
 from dpbench.report.table import SizeTable
+from dpbench.results.doubt import Doubt
 from dpbench.results.facts import RunFacts
 from dpbench.results.link import Link
+from dpbench.results.phases import Breakdown
 from dpbench.results.record import Row
 
 FACTS = RunFacts(
@@ -34,12 +36,14 @@ FACTS = RunFacts(
     thread_level="funneled",
     ranks=4,
     hosts=("node1",),
-    crowded=False,
+    crowded="",
     scopes={"cpu": "host-memory"},
     links={},
     dtype="float32",
     seed=1,
     floor_s=1.23e-6,
+    timer_overhead_s=4e-8,
+    timer_resolution_s=3e-8,
 )
 
 
@@ -73,6 +77,10 @@ ROWS = [
     row("tree", wrong_elements=17, quality="invalid", reason="17 elements are wrong, first on rank 3"),
 ]
 
+FLOOR = Doubt("W02", "37 µs is little", "take more", excess=1.5)
+NOISE = Doubt("W07", "±6.1 % instead of ±2.5 % after 412 samples, which is a sentence too long for a line", "wait")
+PARTS = [Breakdown(row=each, doubts=(FLOOR, NOISE) if each.warnings else ()) for each in ROWS]
+
 TABLE = """\
 4 KiB         slices      time      ±    algbw    busbw  busiest  wrong        ×
 strategy    × window    median   95 %     GB/s     GB/s     rank   sums  fastest
@@ -88,9 +96,12 @@ tree: 17 elements are wrong, first on rank 3
 
 ENDS = """\
 W02 in 1 row: ps 4 KiB
-          shorter than 10 times the floor: mostly the harness was timed
+          37 µs is little
+          take more
 W07 in 1 row: ps 4 KiB
-          not within ±2.5 % when the sampling ended: raise --max-time, or look for other load
+          ±6.1 % instead of ±2.5 % after 412 samples, which is a sentence too
+          long for a line
+          wait
 
 slices    pieces the gradient is cut into × pieces under way at a time
 time      median of the iterations, each until the slowest rank is done
@@ -136,7 +147,23 @@ def test_the_table_of_a_size_fits_80_columns_and_shows_every_kind_of_row() -> No
 
 
 def test_the_footer_explains_each_column_and_names_the_rows_of_each_warning() -> None:
-    assert printed(*footer(FACTS, ROWS)) == ENDS
+    assert printed(*footer(FACTS, PARTS)) == ENDS
+
+
+def test_a_code_is_told_once_with_the_figures_of_its_worst_row() -> None:
+    causes = [("ps", 1.1), ("sharded-ps", 3.0), ("ring", 2.0), ("mpi", 2.5)]
+    parts = [Breakdown(row=row(name), doubts=(Doubt("W02", f"{x} s", "do", x),)) for name, x in causes]
+    assert printed(*footer(FACTS, parts)).splitlines()[:4] == [
+        "W02 in 4 rows: ps 4 KiB, sharded-ps 4 KiB, ring 4 KiB, …",
+        "          sharded-ps 4 KiB: 3.0 s",
+        "          do",
+        "",
+    ]
+
+
+def test_what_all_rows_have_alike_is_told_of_none() -> None:
+    parts = [Breakdown(row=row(name), doubts=(Doubt("W03", "4 ranks, 2 cores", "do"),)) for name in ("ps", "ring")]
+    assert "          4 ranks, 2 cores" in printed(*footer(FACTS, parts)).splitlines()
 
 
 def test_the_header_says_what_a_reader_needs_to_trust_the_tables() -> None:
@@ -205,16 +232,16 @@ def test_notes_stand_in_the_header() -> None:
 
 
 def test_one_rank_is_told_why_rates_are_missing_and_how_to_use_more() -> None:
-    last = list(footer(RunFacts(**{**vars(FACTS), "ranks": 1}), ROWS))[-1]
+    last = list(footer(RunFacts(**{**vars(FACTS), "ranks": 1}), PARTS))[-1]
     assert last == "One rank sends nothing: rates are n/a. Use more: --ranks N, or mpirun -n N."
 
 
 def test_several_nodes_are_not_told_about_shared_memory() -> None:
-    assert "memory" not in "".join(footer(RunFacts(**{**vars(FACTS), "scopes": {"cpu": "network"}}), ROWS))
+    assert "memory" not in "".join(footer(RunFacts(**{**vars(FACTS), "scopes": {"cpu": "network"}}), PARTS))
 
 
 def test_an_ascii_stream_gets_the_same_layout_in_ascii() -> None:
-    text = printed(SizeTable(ROWS), *header(FACTS), *footer(FACTS, ROWS), encoding="ascii")
+    text = printed(SizeTable(ROWS), *header(FACTS), *footer(FACTS, PARTS), encoding="ascii")
     table = TABLE.replace("     ±", "    +-").replace("×", "x").replace("µ", "u").replace("─", "-")
     assert text.startswith(table)
     assert "\n+-        half" in text
@@ -231,7 +258,7 @@ def test_names_are_not_read_as_markup() -> None:
 
 def test_no_digit_is_lost_at_40_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
-    assert printed(SizeTable(ROWS), *footer(FACTS, ROWS)) == TABLE + ENDS
+    assert printed(SizeTable(ROWS), *footer(FACTS, PARTS)) == TABLE + ENDS
 
 
 def test_long_numbers_widen_the_table() -> None:
@@ -437,12 +464,12 @@ def test_no_bar_when_quiet_or_on_a_dumb_terminal(
 SCRIPT = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from test_report import FACTS, ROWS
+from test_report import FACTS, PARTS, ROWS
 from dpbench.report.console import out
 from dpbench.report.footer import footer
 from dpbench.report.header import header
 from dpbench.report.table import SizeTable
-for each in (*header(FACTS), SizeTable(ROWS), *footer(FACTS, ROWS)):
+for each in (*header(FACTS), SizeTable(ROWS), *footer(FACTS, PARTS)):
     out().print(each)
 """
 
