@@ -137,8 +137,9 @@ def misshapen(row: Measured) -> Cause | None:
     if lead is not None and lead > LEAD * row.median:
         return Cause(f"slow start: the first samples took {time(lead)}, all {time(row.median)}", lead / row.median)
     two = modes(samples)
-    if two and two.high >= APART * two.low and two.share >= MODE and two.between <= VALLEY:
-        text = f"two modes: {time(two.low)} and {time(two.high)}, {percent(two.share)} of the samples in the smaller"
+    if two and two.high >= APART * two.low and two.smaller >= MODE and two.between <= VALLEY:
+        faster, slower = percent(1 - two.slower), percent(two.slower)
+        text = f"two modes: {faster} of the samples take about {time(two.low)}, {slower} about {time(two.high)}"
         return Cause(text, two.high / two.low)
     spread = over(summary.p75 - summary.p25, row.median)
     if spread > SPREAD and not row.unconverged:

@@ -13,8 +13,13 @@ class Modes(NamedTuple):
 
     low: float  #: the median of the faster ones
     high: float  #: and of the slower ones
-    share: float  #: of all samples, those in the smaller group
-    between: float  #: of the smaller group, as many as lie in the middle third of the way from low to high
+    slower: float  #: the share of these
+    between: float  #: as many as lie in the middle third of the way from low to high, by the size of the smaller group
+
+    @property
+    def smaller(self) -> float:
+        """The share of the smaller group."""
+        return min(self.slower, 1 - self.slower)
 
 
 def modes(samples: Sequence[float]) -> Modes | None:
@@ -32,8 +37,7 @@ def modes(samples: Sequence[float]) -> Modes | None:
     low, high = median(logs[:cut]), median(logs[cut:])
     third = (high - low) / 3
     between = sum(low + third < each < high - third for each in logs)
-    smaller = min(cut, n - cut)
-    return Modes(exp(low), exp(high), smaller / n, between / smaller)
+    return Modes(exp(low), exp(high), 1 - cut / n, between / min(cut, n - cut))
 
 
 def slow_lead(samples: Sequence[float], p75: float) -> float | None:

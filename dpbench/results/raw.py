@@ -25,3 +25,9 @@ class Raw:
     first: Times  #: of the exchange that was checked before anything else: it may be cold
     warmups: Times
     samples: Times
+
+    @property
+    def cold_s(self) -> float | None:
+        """What the very first exchange took, on its slowest rank; None if it is not kept."""
+        of_ranks = self.first.slowest or [times[0] for times in self.first.by_rank or () if times]
+        return max(of_ranks, default=None)

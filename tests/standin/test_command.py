@@ -43,14 +43,15 @@ def test_what_a_crash_would_mean_is_said_before_the_first_message_from_gpu_memor
 def test_ranks_take_the_visible_gpus_in_turn_and_those_that_share_one_are_named(visible: int) -> None:
     job = dpbench(4, "--device", "cuda-staged", "-s", "ring", STANDIN_DEVICES=str(visible))
     assert job.returncode == 0, job.stderr
-    sharing = re.findall(r"ranks ([\d, ]+) share GPU (\S+)", job.stdout)
+    sharing = re.findall(r"^note +ranks ([\d, ]+) share GPU (\S+)", job.stdout, re.MULTILINE)
     expected = {1: [("0, 1, 2, 3", "0000:40:00.0")], 2: [("0, 2", "0000:40:00.0"), ("1, 3", "0000:41:00.0")]}
     assert sharing == expected[visible]
+    assert "W04 in 1 row: ring 4 KiB\n          ranks 0, " in job.stdout
 
 
 def test_ranks_that_share_a_gpu_have_a_scope_of_their_own() -> None:
     job = dpbench(2, "--device", "cuda-staged", "-s", "ring", "--csv", "-")
-    assert [row["scope"] for row in rows(job)] == ["shared-gpu"]
+    assert [(row["scope"], "W04" in row["warnings"].split()) for row in rows(job)] == [("shared-gpu", True)]
 
 
 def test_the_document_tells_which_gpu_each_rank_has() -> None:
@@ -85,6 +86,7 @@ def test_auto_takes_the_gpu_only_where_the_library_does() -> None:
     unaware = dpbench(2, "--device", "auto", aware=False)
     assert "gradient  float32 on cpu," in unaware.stdout
     assert "--device auto is cpu: " in unaware.stdout
+    assert "W16 in 4 rows: " in unaware.stdout
 
 
 ASYNC_POOL = """

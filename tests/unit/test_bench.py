@@ -108,6 +108,13 @@ def test_warm_ups_and_what_was_verified_are_in_no_summary() -> None:
         assert (row.warmup, row.iterations, row.time_max_s) == (1, 7, pytest.approx(10e-6))
 
 
+def test_without_warm_ups_the_cold_exchange_is_kept_beside_the_samples() -> None:
+    for case, _, row in measured(rotating(6), warmup=0, iters=6):
+        assert (case.own.first, case.own.warmups) == ([900_000], [])
+        assert case.own.samples[0] == 800_000
+        assert row.time_max_s == pytest.approx(800e-6)
+
+
 def test_before_each_exchange_there_is_one_barrier_and_none_within_the_time() -> None:
     for _, events, _ in measured(rotating(12), warmup=1, iters=12):
         assert events == ["barrier", "exchange"] * 14

@@ -91,6 +91,7 @@ def test_a_document_holds_facts_links_rows_and_raw_times() -> None:
             "ranks": 4,
             "device": "cpu",
             "bytes": 4096,
+            "first_over_median": pytest.approx(0.9),
             "first_s": {"by_rank": [[9e-6], [8e-6]]},
             "warmups_s": {"by_rank": [[], []]},
             "samples_s": {"by_rank": [[1e-6, 2.5e-7], [3e-6, 4e-6]]},
@@ -158,6 +159,7 @@ def test_the_times_of_few_ranks_are_kept_all() -> None:
 def test_of_many_ranks_the_slowest_of_each_iteration_and_the_medians_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(raw_times, "FEW", 2)
     root = on_ranks(3, lambda world: gathered(world, OWN[world.rank], everything=False))[0]
+    assert root.cold_s == 9e-6
     assert root.samples.figures() == {
         "slowest": [5e-6, 2e-6, 3e-6],
         "slowest_rank": [1, 0, 1],

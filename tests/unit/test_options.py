@@ -258,3 +258,9 @@ def test_a_mistake_is_one_message_and_a_code(
     monkeypatch.setattr(sys, "argv", ["dpbench", "--csv", ""])
     assert cli.main() == Exit.USAGE
     assert capsys.readouterr().err == "dpbench: --csv '' names no file; give a path, or - for stdout\n"
+
+
+def test_a_step_can_be_strict_too_and_the_help_says_what_that_means(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("run", "step"):
+        assert cli.main([command, "--help"]) == 0
+        assert "Exit code 5 instead of 0 if a row has a warning" in " ".join(capsys.readouterr().out.split())

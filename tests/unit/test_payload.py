@@ -184,3 +184,13 @@ def test_filling_is_complete_on_return_even_where_operations_queue():
     array = device.empty(BLOCK + 5, "float32")
     fill(device, array, payload.table(0))
     assert np.array_equal(array, gradient(payload, 0, BLOCK + 5))
+
+
+@pytest.mark.parametrize("workers", [8, 16])
+def test_a_million_halves_of_many_workers_sum_up_finite_and_right(workers):
+    payload, count = Payload(workers, "float16", seed=1), 10**6
+    total = gradient(payload, 0, count)
+    for worker in range(1, workers):
+        total += gradient(payload, worker, count)
+    assert np.isfinite(total).all()
+    assert count_wrong(DEVICE, total, DEVICE.from_host(payload.total()), [(0, count)]) == 0

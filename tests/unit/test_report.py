@@ -150,6 +150,11 @@ def test_the_footer_explains_each_column_and_names_the_rows_of_each_warning() ->
     assert printed(*footer(FACTS, PARTS)) == ENDS
 
 
+def test_nothing_is_said_about_several_sizes_together() -> None:
+    sizes = [Breakdown(row=row("ring", 1e-5, bytes=2**power)) for power in range(3, 30)]
+    assert printed(*footer(FACTS, sizes)) == printed(*footer(FACTS, sizes[:1]))
+
+
 def test_a_code_is_told_once_with_the_figures_of_its_worst_row() -> None:
     causes = [("ps", 1.1), ("sharded-ps", 3.0), ("ring", 2.0), ("mpi", 2.5)]
     parts = [Breakdown(row=row(name), doubts=(Doubt("W02", f"{x} s", "do", x),)) for name, x in causes]
