@@ -4,9 +4,9 @@ import random
 from collections.abc import Callable
 from functools import partial
 from time import perf_counter, perf_counter_ns
+from typing import TYPE_CHECKING
 
 from dpbench.engine.signals import Signals
-from dpbench.engine.world import World
 from dpbench.errors import Stopped
 from dpbench.measure.case import Case
 from dpbench.measure.guard import PATIENCE_S
@@ -14,13 +14,16 @@ from dpbench.measure.options import Options
 from dpbench.measure.plan import Plan, most_runs
 from dpbench.measure.planted import Planted
 from dpbench.measure.raw import gathered
-from dpbench.measure.stage import Stage
 from dpbench.measure.stopping import WARMUPS, Decision, enough_warmups, next_block
 from dpbench.measure.streaming import STREAM, back_to_back, stream_of
 from dpbench.measure.timing import no_garbage_collection, timed
 from dpbench.results.link import Link, limit_s
 from dpbench.results.record import STREAMING
 from dpbench.units import format_size
+
+if TYPE_CHECKING:
+    from dpbench.engine.world import World
+    from dpbench.measure.stage import Stage
 
 LONG = 30.0  # seconds; a case expected to take longer is announced
 FLOOR_SAMPLES = 100
@@ -32,8 +35,8 @@ class Bench:
 
     def __init__(
         self,
-        world: World,
-        stages: dict[str, Stage],
+        world: "World",
+        stages: "dict[str, Stage]",
         options: Options,
         say: Callable[[str], None],
         signals: Signals,

@@ -35,20 +35,21 @@ def warnings(parts: Sequence[Breakdown]) -> Iterator[str]:
         for doubt in each.doubts:
             found[doubt.code].append((each.row, doubt))
     for code, concerned in sorted(found.items()):
-        named = ", ".join(name(row) for row, _ in concerned[:ROWS_NAMED])
+        named = ", ".join(name(row, parts) for row, _ in concerned[:ROWS_NAMED])
         more = ", …" if len(concerned) > ROWS_NAMED else ""
         yield f"{code} in {count(len(concerned), 'row')}: {named}{more}"
         row, worst = max(concerned, key=lambda each: each[1].excess)
         alike = len({doubt.cause for _, doubt in concerned}) == 1
-        yield from indented(worst.cause if alike else f"{name(row)}: {worst.cause}")
+        yield from indented(worst.cause if alike else f"{name(row, parts)}: {worst.cause}")
         yield from indented(worst.advice)
     if found:
         yield ""
 
 
-def name(row: Row) -> str:
-    """Return what a row is called."""
-    return f"{row.strategy} {format_size(row.bytes)}"
+def name(row: Row, parts: Sequence[Breakdown]) -> str:
+    """Return what a row is called among the others."""
+    differs = {each.row.ranks for each in parts} != {row.ranks}
+    return f"{row.strategy} {format_size(row.bytes)}" + (f" on {row.ranks} ranks" if differs else "")
 
 
 def indented(text: str) -> Iterator[str]:

@@ -149,14 +149,15 @@ def test_ranks_that_share_a_gpu_are_named_and_their_scope_says_so() -> None:
     assert list(chosen.scopes([0, 1, 2], 2).values()) == ["shared-gpu", "shared-gpu", "network"]
     assert list(chosen.scopes([0, 2], 2).values()) == ["network"] * 3
     assert "ranks 0, 1 share GPU GPU-0" in chosen.notes
-    assert chosen.sharing == ("ranks 0, 1 share GPU GPU-0",)
+    assert chosen.sharing([0, 1, 2]) == ("ranks 0, 1 share GPU GPU-0",)
+    assert chosen.sharing([0, 2]) == ()
 
 
 def test_a_gpu_cut_into_slices_is_told_as_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     world = FakeWorld(leaders=(0, 0), gpus=("GPU-0", "GPU-1"))
-    assert pick(world, "cuda").sharing == ()
+    assert pick(world, "cuda").sharing([0, 1]) == ()
     monkeypatch.setattr(devices, "gpus", lambda: [{"mig": None}, {"mig": True}])
-    assert pick(world, "cuda").sharing == ("a GPU is cut into slices (MIG)",)
+    assert pick(world, "cuda").sharing([0, 1]) == ("a GPU is cut into slices (MIG)",)
 
 
 def test_distinct_gpus_of_one_node_are_ports_and_staging_goes_through_host_memory() -> None:

@@ -166,6 +166,12 @@ def test_a_code_is_told_once_with_the_figures_of_its_worst_row() -> None:
     ]
 
 
+def test_rows_of_different_numbers_of_ranks_are_told_apart() -> None:
+    doubt = Doubt("W03", "4 ranks on n, cores for 2", "do")
+    parts = [Breakdown(row=row("ps", ranks=2)), Breakdown(row=row("ps", ranks=4), doubts=(doubt,))]
+    assert "W03 in 1 row: ps 4 KiB on 4 ranks" in printed(*footer(FACTS, parts)).splitlines()
+
+
 def test_what_all_rows_have_alike_is_told_of_none() -> None:
     parts = [Breakdown(row=row(name), doubts=(Doubt("W03", "4 ranks, 2 cores", "do"),)) for name in ("ps", "ring")]
     assert "          4 ranks, 2 cores" in printed(*footer(FACTS, parts)).splitlines()
