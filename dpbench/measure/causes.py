@@ -18,6 +18,7 @@ FLOORS = 10  #: times the floor that a median takes: MPIPerf's check against its
 SKEW = 0.05  #: of the median, by which ranks start apart: a barrier is enough while this is small (ReproMPI); ours
 SURELY = 3.1**0.5  #: widening that 1 of 1000 independent series exceeds: chi-squared with 9 degrees of freedom, over 9
 DEPENDENT = 2 * PRECISION  #: half the widened interval, of the median: more than a narrow interval may hide; ours
+ASKED = 4 * PRECISION  #: half the interval, of the median, where the number of samples was asked for; ours
 MOST_OF_LIMIT = 1.05  #: nothing beats the wire: beyond, the calibration is wrong; ours
 SPREAD = 0.5  #: of the median, between the quartiles: pyperf's 50 %, which it allows the extremes
 APART = 1.2  #: slower mode over the faster: 4 times the interval that is aimed at, on either side; ours
@@ -41,8 +42,9 @@ class Measured(NamedTuple):
 
     @property
     def unconverged(self) -> bool:
-        """Whether the stopping rule had to give up."""
-        return self.case.stop_reason in ("time", "samples") and not self.summary.is_precise(PRECISION)
+        """Whether the interval is wide; or missing, unless only a few samples were asked for."""
+        asked, half = self.case.stop_reason == "iters", self.summary.half_width
+        return not asked if half is None else half > (ASKED if asked else PRECISION)
 
 
 class Cause(NamedTuple):
@@ -106,7 +108,7 @@ def dependent(row: Measured) -> Cause | None:
 
 
 def unconverged(row: Measured) -> Cause | None:
-    """W07: the interval is wide though the time or the samples are used up."""
+    """W07: the interval is wide."""
     if not row.unconverged:
         return None
     n, half = row.summary.n, row.summary.half_width
@@ -114,7 +116,9 @@ def unconverged(row: Measured) -> Cause | None:
         return Cause(f"{n} samples and no interval when the time was used up")
     enough = n * (half / PRECISION) ** 2  # the interval narrows with the square root
     text = f"±{percent(half)} of the median instead of ±{percent(PRECISION)} after {n:,} samples: "
-    if n < ENOUGH_SAMPLES:
+    if row.case.stop_reason == "iters":
+        text += "--iters asked for no more"
+    elif n < ENOUGH_SAMPLES:
         text += f"the time sufficed for fewer than {ENOUGH_SAMPLES}"
     elif enough > MOST_SAMPLES:
         text += f"noise, {MOST_SAMPLES:,} samples would not do"

@@ -122,7 +122,8 @@ def test_w03_ranks_that_share_cores() -> None:
 
 def test_w04_ranks_that_share_a_gpu_but_only_in_rows_of_it() -> None:
     facts = replace(CLEAN, sharing=("ranks 0, 1 share GPU x", "ranks 2, 3 share GPU y"))
-    assert found(case(noisy(1, 50), device="cuda"), facts)["W04"].cause == "ranks 0, 1 share GPU x; ranks 2, 3 share GPU y"
+    told = found(case(noisy(1, 50), device="cuda"), facts)["W04"]
+    assert told.cause == "ranks 0, 1 share GPU x; ranks 2, 3 share GPU y"
     assert found(case(noisy(1, 50)), facts) == {}
 
 
@@ -185,8 +186,12 @@ def test_w07_says_whether_samples_time_or_quiet_was_missing(samples: list[float]
     assert cause.endswith(end)
 
 
-def test_w07_is_not_for_who_asked_for_so_many_samples() -> None:
-    assert "W07" not in found(case([1.0, 2.0] * 10, "iters"))
+def test_w07_lets_who_asks_for_so_many_samples_have_a_wider_interval_but_not_any() -> None:
+    assert "W07" not in found(case([1.0, 1.1] * 10, "iters"))
+    assert found(case([1.0, 2.0] * 10, "iters"))["W07"].cause == (
+        "±33 % of the median instead of ±2.5 % after 20 samples: --iters asked for no more"
+    )
+    assert "W07" not in found(case([1.0, 2.0], "iters"))  # that there is no interval is told by W14
 
 
 def test_w08_a_gpu_that_was_held_back() -> None:
@@ -200,7 +205,7 @@ def shaped(name: str, seed: int) -> list[float]:
         return [1e-3 * exp(rng.gauss(0, 0.03)) * (2.2 if rng.random() < 0.4 else 1) for _ in range(200)]
     if name == "slow start":
         return [1e-3 * exp(rng.gauss(0, 0.03)) * (1.5 if index < 8 else 1) for index in range(60)]
-    return [1e-3 * exp(rng.gauss(0, 0.6)) for index in range(3000)]
+    return [1e-3 * exp(rng.gauss(0, 0.6)) for _ in range(5000)]
 
 
 @pytest.mark.parametrize("name", ["two modes", "slow start", "wide spread"])
