@@ -38,6 +38,7 @@ class Rank(ThreadedWorld):
     def __init__(self, world: ThreadedWorld, times: Sequence[int]) -> None:
         super().__init__(world.rank, world.size, world.values, world.barrier)
         self.where = Where(world.rank)
+        self.nodes = 1
         self.times = iter(times)
         self.events: list[str] = []
         self.barrier: Any = self.meet  # type: ignore[assignment]
@@ -100,6 +101,7 @@ def test_the_time_of_an_iteration_is_its_slowest_ranks_and_not_the_slowest_ranks
     for case, _, row in measured(times, warmup=1, iters=30):
         assert case.samples == pytest.approx([10e-6] * 30)
         assert (row.time_min_s, row.time_median_s, row.time_max_s) == pytest.approx((10e-6,) * 3)
+        assert row.start_skew_s is row.span_s is None  # the clocks differ
 
 
 def test_warm_ups_and_what_was_verified_are_in_no_summary() -> None:

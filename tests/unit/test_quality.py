@@ -17,6 +17,7 @@ from dpbench.measure.plan import Plan
 from dpbench.measure.quality import CHECKS, doubts
 from dpbench.measure.rows import make_row
 from dpbench.measure.shape import modes
+from dpbench.measure.spread import Spread
 from dpbench.measure.stopping import next_block
 from dpbench.results.doubt import Doubt
 from dpbench.results.facts import RunFacts
@@ -69,6 +70,11 @@ def found(of: Case, facts: RunFacts = CLEAN) -> dict[str, Doubt]:
     return {doubt.code: doubt for doubt in doubts(of, facts)}
 
 
+def apart(seconds: float) -> Spread:
+    """What is known of ranks that start so far apart."""
+    return Spread(starts=[round(seconds * 1e9)])
+
+
 def noisy(seed: int, n: int, scale: float = 1e-3, sigma: float = 0.05) -> list[float]:
     rng = random.Random(seed)
     return [scale * exp(rng.gauss(0, sigma)) for _ in range(n)]
@@ -83,7 +89,7 @@ def test_a_clean_run_of_64_kib_and_more_has_no_warning(noise: str, nbytes: int) 
     for seed in range(30):
         rng = random.Random(seed)
         samples, reason = stopped(lambda index, rng=rng: scale * NOISES[noise](rng))  # type: ignore[misc]
-        clean = case(samples, reason, nbytes, skew=0.01 * scale, ports=Ports(2 * nbytes, 0, nbytes, load))
+        clean = case(samples, reason, nbytes, spread=apart(0.01 * scale), ports=Ports(2 * nbytes, 0, nbytes, load))
         told += list(found(clean, replace(CLEAN, links={"cpu": LINK})))
     assert told == []
 
@@ -128,9 +134,9 @@ def test_w04_ranks_that_share_a_gpu_but_only_in_rows_of_it() -> None:
 
 
 def test_w05_ranks_that_start_apart() -> None:
-    told = found(case([100e-6] * 30, skew=12e-6))["W05"]
+    told = found(case([100e-6] * 30, spread=apart(12e-6)))["W05"]
     assert told.cause == "ranks left the barrier 12.00 µs apart, 12 % of the median 100.0 µs"
-    assert found(case([100e-6] * 30, skew=5e-6)) == found(case([100e-6] * 30, skew=None)) == {}
+    assert found(case([100e-6] * 30, spread=apart(5e-6))) == found(case([100e-6] * 30)) == {}
 
 
 def series(kind: str, seed: int, n: int) -> list[float]:
