@@ -16,7 +16,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT)]
 
-SIZES = tuple(8 * 4**power for power in range(12)) + (64 * 2**20,)
+SIZES = (*(8 * 4**power for power in range(12)), 64 * 2**20)
 TURNS = 40  #: blocks of each kind
 BLOCK_S = 0.02  #: that a block should last, of at least 1 exchange and at most 100
 CLOSE, CLOSE_S = 0.03, 0.3e-6  #: what the two may differ by: either will do
