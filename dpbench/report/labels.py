@@ -17,7 +17,7 @@ class Labels:
         values: dict[tuple[object, ...], set[object]] = {}
         for each in identities:
             for name in VARYING:
-                alike = (each.strategy, each.phase) if name in OF_A_ROW else ()
+                alike = (each.strategy, each.phase, each.ranks) if name in OF_A_ROW else ()
                 values.setdefault((name, each.bytes, *alike), set()).add(getattr(each, name))
         self.varying = {name for (name, *_), found in values.items() if len(found) > 1}
 

@@ -222,6 +222,14 @@ def test_rows_that_differ_in_more_than_strategy_and_size_say_in_what(compare) ->
     assert "ring servers 2  1.000 ms" in out
 
 
+def test_rows_of_different_numbers_of_ranks_have_tables_of_their_own(compare) -> None:
+    rows = [row(ranks=ranks, workers=ranks) for ranks in (2, 4)]
+    _, out, _ = compare(saved("base", rows), saved("new", rows))
+    assert "\nranks 2\n4 KiB" in out
+    assert "\nranks 4\n4 KiB" in out
+    assert "workers" not in out
+
+
 def test_phases_are_shown_when_asked(compare) -> None:
     rows = [row("ps"), row("ps", 4e-4, operation="push"), row("ps", 6e-4, operation="pull")]
     files = saved("base", rows), saved("new", [replace(each, run_id="n") for each in rows])

@@ -89,6 +89,7 @@ def test_mpi_tells_which_peers_are_missing() -> None:
 
 
 def test_many_peers_are_not_all_named() -> None:
+    assert waits_for([("recv", 1), ("send", 2)], numbers=[0, 4, 8]) == "rank 4 to send and rank 8 to receive"
     assert waits_for([("recv", peer) for peer in range(20)]) == "ranks 0, 1, 2, 3, 4, 5, 6, 7, ... to send"
 
 
