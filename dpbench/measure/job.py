@@ -9,6 +9,7 @@ from typing import NamedTuple
 from dpbench import __version__
 from dpbench.devices.hostdtype import missing_for
 from dpbench.engine.signals import Signals
+from dpbench.engine.starting import in_time
 from dpbench.engine.world import World
 from dpbench.environment import set_by_hand
 from dpbench.errors import Exit, Stopped
@@ -37,8 +38,9 @@ def run(options: Options, open_output: Callable[[], Output]) -> int:
     where this rank fails by itself.
     """
     found = look_around(options.devices, options.gpu_aware)
-    require_no_mistake()  # other ranks may have made one
-    world = World()
+    with in_time(options.timeout):
+        require_no_mistake()  # other ranks may have made one
+        world = World()
     with guarded(world.where, options) as signals:
         return measured(world, options, open_output, found, signals)
 
