@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 from dpbench import __version__
 from dpbench.devices.hostdtype import missing_for
+from dpbench.engine.bell import Bell
 from dpbench.engine.signals import Signals
 from dpbench.engine.starting import in_time
 from dpbench.engine.world import World
 from dpbench.environment import set_by_hand
-from dpbench.errors import Exit, Stopped
+from dpbench.errors import DpbenchError, Exit, Stopped
 from dpbench.measure.agree import in_part, on_root, require_no_mistake
 from dpbench.measure.alike import require_alike
 from dpbench.measure.background import afterwards, background
@@ -55,18 +56,33 @@ def measured(
     facts = gather_facts(world, options, chosen)
     groups: list[Group] = on_root(world, lambda: make_groups(world, options, chosen, facts))
     output = RootOutput(world, open_output)
-    signals.last_words = output.give_up
-    cases = sum(len(plans) for group in groups for plans in group.blocks)
-    output.begin(facts, cases, background(world, options, chosen, groups))
-    if any(device.direct for device in chosen.devices):
-        output.say(CRASH)
+    bell = Bell(world, rings=options.csv is not None or options.json is not None)
+    bell.words, signals.last_words = output.give_up, bell.ring
     codes: list[Exit | None] = []
-    common = Common(options, chosen, signals)
-    for index, group in enumerate(groups):
-        part = world.part(group.facts.members)
-        codes += in_part(world, part, partial(measure_first, groups[index:], common, output))
-    output.end(afterwards(world, options))
+    try:
+        cases = sum(len(plans) for group in groups for plans in group.blocks)
+        output.begin(facts, cases, background(world, options, chosen, groups))
+        if any(device.direct for device in chosen.devices):
+            output.say(CRASH)
+        common = Common(options, chosen, signals)
+        for index, group in enumerate(groups):
+            part = world.part(group.facts.members)
+            codes += in_part(world, part, partial(measure_first, groups[index:], common, output))
+        output.end(afterwards(world, options))
+    except DpbenchError as error:
+        if error.agreed:
+            output.abandon(str(error))
+        raise unhidden(error, codes) from error.__cause__
+    if all(code is None for code in codes):
+        output.say("nothing was measured: every row was skipped, for the reason in the table")
     return Exit.WRONG if Exit.WRONG in codes else Exit.OK if Exit.OK in codes else Exit.ENVIRONMENT
+
+
+def unhidden(error: DpbenchError, codes: list[Exit | None]) -> DpbenchError:
+    """Return the error, which must not hide a wrong result, as the loss of some output would."""
+    if error.agreed and Exit.WRONG in codes and not isinstance(error, Stopped):
+        error.code = Exit.WRONG
+    return error
 
 
 class Common(NamedTuple):
@@ -115,16 +131,19 @@ def size_by_size(bench: Bench, groups: list[Group], output: RootOutput) -> list[
 
     codes: list[Exit | None] = []
     for done, plans in enumerate(group.blocks):
-        bench.signals.last_words = partial(output.give_up, missing=partial(missing, done))
+        output.comes(partial(missing, done))
         try:
             cases = bench.measure(plans, output.step)
         except Stopped as stop:
             reason = f"stopped by {stop.name}"
             output.stop(reason, missing(done, reason))
             raise
-        output.size(parts(cases, group.facts))
-        bench.world.where.written.append(bench.size(plans))
         codes += map(verdict, cases)
+        try:
+            output.size(parts(cases, group.facts))
+        except DpbenchError as error:
+            raise unhidden(error, codes) from error.__cause__
+        bench.world.where.written.append(bench.size(plans))
     return codes
 
 
