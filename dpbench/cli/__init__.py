@@ -73,7 +73,8 @@ def _mistake(error: click.ClickException | DpbenchError | OSError, arguments: li
     _silence(sys.stdout)
     if isinstance(error, BrokenPipeError):
         return _left(Exit.READER_LEFT)
-    return _left(_failed(str(error), Exit.ENVIRONMENT))
+    unnamed = error.filename is None  # it came of printing
+    return _left(_failed(f"stdout cannot be written: {error.strerror}" if unnamed else str(error), Exit.ENVIRONMENT))
 
 
 def _misused(message: str, arguments: list[str]) -> int:

@@ -14,6 +14,7 @@ MOST_SAMPLES = 10_000  #: the interval narrows with the square root only; ours
 PRECISION = 0.025  #: half the interval, of the median: the ±2.5 % of Hoefler & Belli, SC15, section 4.2.2
 BLOCK = 10  #: samples between two looks, from 30 on: simulated together with the two above
 GROWTH = 10  #: a block is at least n/10: thousands of fast samples need not a broadcast for each ten; ours
+LONGEST_S = 1.0  #: that a block is expected to take: between two the ranks look whether a signal came; ours
 WARMUPS = 10  #: as OSU and IMB do; nccl-tests 1
 WARMUP_SHARE = 0.25  #: of `--max-time`; ours
 
@@ -26,16 +27,17 @@ class Decision(NamedTuple):
 
 
 def next_block(
-    samples: Sequence[float], elapsed: float, max_time: float, iters: int | None = None
+    samples: Sequence[float], elapsed: float, max_time: float, iters: int | None = None, first: float = 0.0
 ) -> Decision:
     """Return what follows `samples` (seconds), which took `elapsed` seconds of this case's time to take.
 
     With `iters` exactly so many samples are taken. Otherwise at least 6, until from 30 on the interval is
     narrow enough, or `max_time` is used up, or 10,000 are there. A block is cut so that it is not expected to
-    overrun `max_time`.
+    overrun `max_time`, nor to take longer than LONGEST_S; before there are samples, as the `first` exchange took.
     """
     done = len(samples)
-    block = next_size(done)
+    short = in_time(elapsed / done if done else first)
+    block = min(next_size(done), short)
     if iters is not None:
         return Decision(min(block, iters - done)) if done < iters else Decision(0, "iters")
     if done < LEAST_SAMPLES:
@@ -48,6 +50,11 @@ def next_block(
     if elapsed > 0:
         block = min(block, int((max_time - elapsed) * done / elapsed))
     return Decision(block) if block > 0 else Decision(0, "time")
+
+
+def in_time(expected: float) -> int:
+    """Return how many exchanges, of so many seconds each, fit into a block: at least one."""
+    return max(1, int(LONGEST_S / expected)) if expected > 0 else MOST_SAMPLES
 
 
 def next_size(done: int) -> int:

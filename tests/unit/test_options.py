@@ -257,3 +257,15 @@ def test_a_mistake_is_one_message_and_a_code(
     monkeypatch.setattr(sys, "argv", ["dpbench", "--csv", ""])
     assert cli.main() == Exit.USAGE
     assert capsys.readouterr().err == "dpbench: --csv '' names no file; give a path, or - for stdout\n"
+
+
+def test_a_process_that_a_launcher_started_is_told_why_it_starts_no_ranks_and_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in {"SLURM_PROCID": "0", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "1"}.items():
+        monkeypatch.setenv(name, value)
+    assert cli.main(["run", "--ranks", "2"]) == Exit.USAGE
+    assert capsys.readouterr().err == (
+        "dpbench: --ranks 2: a launcher has started this process already (SLURM_PROCID is set): give it the number of "
+        "ranks; or, where it started one task only, leave it behind: env -u SLURM_PROCID dpbench --ranks 2 ...\n"
+    )
