@@ -15,7 +15,7 @@ from dpbench.measure.plan import Plan, most_runs
 from dpbench.measure.planted import Planted
 from dpbench.measure.raw import gathered
 from dpbench.measure.stage import Stage
-from dpbench.measure.stopping import WARMUPS, Decision, enough_warmups, next_block
+from dpbench.measure.stopping import Decision, next_block, next_warmups
 from dpbench.measure.streaming import STREAM, back_to_back, stream_of
 from dpbench.measure.timing import no_garbage_collection, timed
 from dpbench.results.link import Link, limit_s
@@ -102,13 +102,15 @@ class Bench:
             self.say(f"{self.label(case)} is expected to take {expected:.0f} s")
 
     def warm_up(self, case: Case) -> None:
-        """Exchange until warm: rank 0 decides after each block of as many as were done before."""
+        """Exchange until warm: rank 0 decides, block by block."""
         start = perf_counter()
-        while not case.finished_at and not self.world.from_root(
-            enough_warmups(case.warmups, perf_counter() - start, self.options.max_time, self.options.warmup)
-        ):
-            left = (WARMUPS if self.options.warmup is None else self.options.warmup) - case.warmups
-            block = min(max(1, case.warmups), left, self.most)
+        while not case.finished_at:
+            block = self.world.from_root(
+                next_warmups(case.warmups, perf_counter() - start, self.options.max_time, self.options.warmup)
+            )
+            if not block:
+                return
+            block = min(block, self.most)
             case.result.spoil()
             self.exchange(case, block, case.own.warmups)
             case.warmups += block
@@ -132,7 +134,8 @@ class Bench:
         """Return rank 0's decision."""
         if self.world.rank != 0:
             return None
-        decision = next_block(case.samples, case.elapsed, self.options.max_time, self.options.iters)
+        usual = (case.own.warmups or case.own.first)[-1] * case.stream / 1e9
+        decision = next_block(case.samples, case.elapsed, self.options.max_time, self.options.iters, usual)
         return decision._replace(block=min(decision.block, self.most))
 
     def checked(self, case: Case, iterations: int, own: list[int]) -> list[float]:

@@ -36,13 +36,12 @@ def next_block(
     overrun `max_time`, nor to take longer than LONGEST_S; before there are samples, as the `first` exchange took.
     """
     done = len(samples)
-    short = in_time(elapsed / done if done else first)
-    block = min(next_size(done), short)
+    block = min(next_look(done) - done, in_time(elapsed / done if done else first))
     if iters is not None:
         return Decision(min(block, iters - done)) if done < iters else Decision(0, "iters")
     if done < LEAST_SAMPLES:
         return Decision(block)
-    if done >= ENOUGH_SAMPLES and summarise(samples).is_precise(PRECISION):
+    if done >= ENOUGH_SAMPLES and is_look(done) and summarise(samples).is_precise(PRECISION):
         return Decision(0, "precision")
     if done >= MOST_SAMPLES:
         return Decision(0, "samples")
@@ -57,12 +56,28 @@ def in_time(expected: float) -> int:
     return max(1, int(LONGEST_S / expected)) if expected > 0 else MOST_SAMPLES
 
 
-def next_size(done: int) -> int:
-    """Return the size of the block after `done` samples: up to 6, up to 30, then a tenth of them, or 10."""
-    for goal in (LEAST_SAMPLES, ENOUGH_SAMPLES):
-        if done < goal:
-            return goal - done
-    return max(BLOCK, done // GROWTH)
+def next_look(done: int) -> int:
+    """Return after how many samples it is next asked whether they suffice: 6, 30, then a tenth more, or 10."""
+    look = LEAST_SAMPLES
+    while look <= done:
+        look = look + max(BLOCK, look // GROWTH) if look >= ENOUGH_SAMPLES else ENOUGH_SAMPLES
+    return look
+
+
+def is_look(done: int) -> bool:
+    """Return whether it is asked after so many samples: in between, looking more often would cost coverage."""
+    return next_look(done - 1) == done
+
+
+def next_warmups(done: int, elapsed: float, max_time: float, warmup: int | None = None) -> int:
+    """Return how many warm-ups follow `done` of them, which took `elapsed` seconds: as many again, 0 if they suffice.
+
+    No block is expected to take longer than LONGEST_S.
+    """
+    if enough_warmups(done, elapsed, max_time, warmup):
+        return 0
+    left = (WARMUPS if warmup is None else warmup) - done
+    return min(max(1, done), left, in_time(elapsed / done if done else 0.0))
 
 
 def enough_warmups(done: int, elapsed: float, max_time: float, warmup: int | None = None) -> bool:
