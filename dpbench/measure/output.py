@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from dpbench.errors import PlatformError
 from dpbench.measure.agree import on_root
+from dpbench.measure.planted import reach
 from dpbench.results.facts import RunFacts
 from dpbench.results.phases import Breakdown
 
@@ -93,7 +94,12 @@ class RootOutput:
 
     def size(self, parts: Sequence[Breakdown]) -> None:
         """Collective."""
-        self.on_root(lambda output: output.size(parts))
+
+        def written(output: Output) -> None:
+            reach("writing", self.world.rank, self.world.size)
+            output.size(parts)
+
+        self.on_root(written)
 
     def stop(self, reason: str, missing: Sequence[Breakdown] = ()) -> None:
         """Collective: returns when the output is marked incomplete and closed."""
