@@ -69,6 +69,11 @@ def launched(environ: Mapping[str, str] = os.environ) -> bool:
     return launch(environ) is not None
 
 
+def rank_variables(environ: Mapping[str, str] = os.environ) -> list[str]:
+    """Return the variables because of which this process counts as a rank; without them it does not."""
+    return [name for _, name, _ in LAUNCHERS if number(environ, name) is not None] if launched(environ) else []
+
+
 def rank_hint(environ: Mapping[str, str] = os.environ) -> int | None:
     """Return this process's rank as the launcher tells it, None if unknown."""
     found = launch(environ)

@@ -36,6 +36,10 @@ class PlatformError(DpbenchError):
     code = Exit.ENVIRONMENT
 
 
+class NoLibrary(PlatformError):
+    """This rank cannot load MPI. It may be the only one: the others would wait in MPI_Init for it."""
+
+
 class NothingComparable(DpbenchError):
     """Two sets of results have no measurement in common that could be judged."""
 

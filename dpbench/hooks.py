@@ -6,6 +6,7 @@ strategies where none is named.
 
     raise@1:ring:3=KeyError  exit@1:3=0  kill@last:3=9  hang@1:3  delay@1:3=2  slow@1:ring:1=0.001  drop@0:5
     corrupt@last:3=nan  memory@1=1000000  node@1=n1  clock@1=10800  disk@0=2
+    building@1=KeyError  calibrating@0=exit  checking@last=MemoryError  writing@0=RuntimeError
 """
 
 import os

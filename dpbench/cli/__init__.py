@@ -14,11 +14,11 @@ from dpbench import environment, hooks
 from dpbench.cli.commands import program
 from dpbench.cli.reason import INTERRUPTED, reason
 from dpbench.cli.streams import hold_closed
-from dpbench.errors import DpbenchError, Exit, RankFailed, UsageError
+from dpbench.errors import DpbenchError, Exit, NoLibrary, RankFailed, UsageError
 from dpbench.text import printable
 
 # Some launchers end all ranks as soon as one exits with an error: the others wait for the one that speaks.
-HEAD_START_S = 2.0
+HEAD_START_S = 3.0
 
 WITHOUT_MPI = ("compare", "env", "lab", "list", "show")  #: commands whose ranks need not meet over a mistake
 TURNS_S = 1.0  # in which ranks that have failed speak
@@ -65,13 +65,16 @@ def _mistake(error: click.ClickException | DpbenchError | OSError, arguments: li
         return _misused(f"{printable(error.format_message())}\nTry '{path} --help'.", arguments)
     if isinstance(error, UsageError) and not _mpi_runs():
         return _misused(str(error), arguments)
+    if isinstance(error, NoLibrary) and environment.launched():
+        return _without_library(error)
     if isinstance(error, DpbenchError):
         code = _failed(str(error), error.code)
         return code if error.agreed else _left(code)
     _silence(sys.stdout)
     if isinstance(error, BrokenPipeError):
         return _left(Exit.READER_LEFT)
-    return _left(_failed(str(error), Exit.ENVIRONMENT))
+    unnamed = error.filename is None  # it came of printing
+    return _left(_failed(f"stdout cannot be written: {error.strerror}" if unnamed else str(error), Exit.ENVIRONMENT))
 
 
 def _misused(message: str, arguments: list[str]) -> int:
@@ -79,12 +82,33 @@ def _misused(message: str, arguments: list[str]) -> int:
     starts_mpi = arguments[:1] not in [[name] for name in WITHOUT_MPI]
     if starts_mpi and environment.launched() and environment.size_hint() != 1:
         try:
+            from dpbench.engine.starting import in_time
             from dpbench.measure.agree import require_no_mistake
 
-            require_no_mistake(message)
+            with in_time(None):
+                require_no_mistake(message)
+        except NoLibrary:
+            return _without_library(UsageError(message))
         except DpbenchError as error:
             message = str(error) if error.code == Exit.USAGE else message  # else there is no job
     return _failed(message, Exit.USAGE)
+
+
+def _without_library(error: DpbenchError) -> int:
+    """Say what keeps this rank from starting MPI, perhaps this one only, and end those that wait for it in MPI_Init.
+
+    Of ranks that fail alike the first one speaks, and its launcher ends the others meanwhile; or else of each node.
+    """
+    from dpbench.engine.starting import end_waiting, ends_waiting, place
+
+    first = environment.local_rank_hint() in (0, None)
+    if not environment.speaks():
+        time.sleep(HEAD_START_S + (not first))
+    if environment.speaks() or first or ends_waiting():
+        text = f"dpbench: {place()}: {printable(str(error))}"
+        _tell(lambda: click.echo(text, err=True))
+    end_waiting(error.code, met=False)
+    return int(error.code)
 
 
 def _mpi_runs() -> bool:

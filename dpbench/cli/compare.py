@@ -44,9 +44,10 @@ def start(files: tuple[str, ...], base: tuple[str, ...], new: tuple[str, ...], *
             screen.print(line)
     if found.empty and not found.worse:
         raise NothingComparable(f"nothing is comparable: {found.why_empty}")
-    if found.worse and not speaks():
+    worse = found.worse or bool(found.lost)
+    if worse and not speaks():
         raise GotWorse
-    return Exit.WRONG if found.worse else Exit.OK
+    return Exit.WRONG if worse else Exit.OK
 
 
 OPTIONS: list[click.Parameter] = [
@@ -63,7 +64,7 @@ OPTIONS: list[click.Parameter] = [
     flag(
         "--gate",
         about="For one launch against a baseline, in job scripts: exit with 1 if a ratio exceeds the tolerance and the "
-        "intervals do not overlap. No verdict.",
+        "intervals do not overlap, or if a row of BASE has no time in NEW. No verdict.",
     ),
     flag("--phases", about="Also the phases, where both sides have them; they are never judged."),
     help_option(),
@@ -79,8 +80,8 @@ compare = click.Command(
     "  dpbench compare before.csv after.csv\n"
     "  dpbench compare --base b1.csv --base b2.csv --new n1.csv --new n2.csv\n"
     "  dpbench compare baseline.csv today.csv --gate --tolerance 20% --from-bytes 64K"
-    "\n\nExit codes: 0 nothing is worse, 1 something is slower or wrong, 2 usage, 3 a file cannot be used, 6 nothing "
-    "is comparable.",
+    "\n\nExit codes: 0 nothing is worse, 1 something is slower or wrong, or missing at the gate, 2 usage, 3 a file "
+    "cannot be used, 6 nothing is comparable.",
     callback=start,
     params=OPTIONS,
     add_help_option=False,

@@ -12,7 +12,7 @@ from dpbench import units
 from dpbench.cli import names, values
 from dpbench.cli.options import option
 from dpbench.cli.speak import help_option
-from dpbench.environment import launched
+from dpbench.environment import launched, rank_variables
 from dpbench.errors import UsageError
 from dpbench.lab.layout import MOST, Layout
 
@@ -41,7 +41,8 @@ def start(slow: Iterable[tuple[int, float]], words: Sequence[str], **given: Any)
     from dpbench.lab.outside import run
 
     if launched():
-        raise UsageError("lab: this process has a launcher already; a lab starts its own ranks")
+        why = ", ".join(rank_variables())
+        raise UsageError(f"lab: a launcher has started this process ({why} is set); a lab starts its own ranks")
     layout = Layout(slow=dict(slow), **given)
     return run(layout, program(words, layout.ranks))
 

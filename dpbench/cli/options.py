@@ -74,7 +74,8 @@ TOPICS: Topics = {
         option(
             "--timeout",
             type=values.Whole("SECONDS", 0),
-            help="End the job after so long without progress; 0: never.  [default: 120, or 20 times the limit]",
+            help="End the job after so long without progress, but not before S/10 MB/s, or 3 times the case's slowest "
+            "exchange: large messages move slowly; 0: never.  [default: 120, or 20 times the limit]",
         ),
         option(
             "--cadence",

@@ -47,7 +47,7 @@ def measure(context: click.Context, /, ranks: int | None, **given: Any) -> int:
     """Start the measurement that the options ask for, on the ranks that are here or on `ranks` new ones."""
     typed: Sequence[str] = context.find_root().obj
     if ranks and environment.launched():
-        raise UsageError(f"--ranks {ranks}: this process has a launcher already; give it the number")
+        raise UsageError(launched_already(ranks))
     options = options_from(typed, **given)
     check_training(options)
     if ranks:
@@ -65,6 +65,16 @@ def measure(context: click.Context, /, ranks: int | None, **given: Any) -> int:
     from dpbench.measure.job import run as run_job
 
     return run_job(options, lambda: report_on(options))
+
+
+def launched_already(ranks: int) -> str:
+    """Return why no ranks are started here, and what to do: a notebook in a job, or a step of one task, may want to."""
+    names = environment.rank_variables()
+    without = " ".join(f"-u {name}" for name in names)
+    return (
+        f"--ranks {ranks}: a launcher has started this process already ({', '.join(names)} is set): give it the number "
+        f"of ranks; or, where it started one task only, leave it behind: env {without} dpbench --ranks {ranks} ..."
+    )
 
 
 def report_on(options: Options) -> "Report":

@@ -9,7 +9,7 @@ from typing import Any
 
 from dpbench.engine.library import INSTALL
 from dpbench.environment import ill_launched, in_slurm_step, launched, size_hint
-from dpbench.errors import PlatformError
+from dpbench.errors import NoLibrary, PlatformError
 
 try:
     import mpi4py
@@ -19,10 +19,10 @@ try:
 
     from mpi4py import MPI
 except ModuleNotFoundError as error:
-    raise PlatformError(f"mpi4py is not installed ({error}): pip install mpi4py") from error
+    raise NoLibrary(f"mpi4py is not installed ({error}): pip install mpi4py") from error
 except (ImportError, RuntimeError) as error:
     said = ": ".join(str(error).splitlines()[:2])
-    raise PlatformError(f"mpi4py cannot load an MPI library ({said}); {INSTALL}") from error
+    raise NoLibrary(f"mpi4py cannot load an MPI library ({said}); {INSTALL}") from error
 
 __all__ = ["BINDING", "MPI", "everybodys", "library", "start"]
 

@@ -15,7 +15,6 @@ from dpbench.engine.where import Where
 ASKING = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
 PATIENCE_S = 3.0  # then rank 0 ends the job; launchers and batch systems kill soon after
 LATER_S = 0.5  # the others: rank 0 has the message, unless the signal was for another rank only
-LAST_WORDS_S = 0.5  # in which the files of a healthy file system are written
 
 
 class Signals:
@@ -25,7 +24,7 @@ class Signals:
         self.where = where
         self.end, self.say = end, say
         self.caught = 0  #: its number, once there was one
-        self.last_words: Callable[[str], None] = lambda reason: None  #: what is left to do before the job is ended
+        self.last_words: Callable[[str], bool] = lambda reason: False  #: closes the output; whether it was done in time
         self.over = threading.Event()
 
     def __enter__(self) -> "Signals":
@@ -57,10 +56,8 @@ class Signals:
                 self.caught = number
         if self.over.wait(PATIENCE_S + (LATER_S if self.where.rank else 0)):
             return
-        self.say(incomplete(self.caught, self.where))
-        last = threading.Thread(target=self.last_words, args=(stopped_by(self.caught),), daemon=True)
-        last.start()
-        last.join(LAST_WORDS_S)
+        if not self.last_words(stopped_by(self.caught)):  # else the output says it
+            self.say(incomplete(self.caught, self.where))
         self.end(128 + self.caught)
 
 

@@ -28,9 +28,16 @@ QUESTION = signal.SIGUSR2  # the main thread's handler of it answers; no real si
 class Watchdog:
     """Ends the job if this rank makes no progress for as long as its patience lasts."""
 
-    def __init__(self, where: Where, end: Callable[[int], None] = abort, say: Callable[[str], None] = tell) -> None:
+    def __init__(
+        self,
+        where: Where,
+        last_words: Callable[[str], None] = lambda reason: None,
+        end: Callable[[int], None] = abort,
+        say: Callable[[str], None] = tell,
+    ) -> None:
         self.where = where
         self.end, self.say = end, say
+        self.last_words = last_words  #: closes the output
         self.answer: str | None = None
         self.answered = threading.Event()
         self.over = threading.Event()
@@ -70,7 +77,9 @@ class Watchdog:
         if self.over.wait(min(MOST_TURNS_S, behind * where.size * TURN_S)):
             return
         self.say(f"{where}: {self.standing()}; no progress for {still:.3g} s")
-        sleep(LAST_WORDS_S)
+        said = monotonic()
+        self.last_words(f"rank {where.rank} saw no progress")
+        sleep(max(0.0, LAST_WORDS_S - (monotonic() - said)))
         self.end(Exit.FAILED)
 
     def standing(self) -> str:

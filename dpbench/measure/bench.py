@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from dpbench.engine.signals import Signals
 from dpbench.errors import Stopped
 from dpbench.measure.case import Case
-from dpbench.measure.guard import PATIENCE_S
 from dpbench.measure.options import Options
+from dpbench.measure.patience import patience
 from dpbench.measure.plan import Plan, most_runs
-from dpbench.measure.planted import Planted
+from dpbench.measure.planted import Planted, reach
 from dpbench.measure.raw import gathered
-from dpbench.measure.stopping import WARMUPS, Decision, enough_warmups, next_block
+from dpbench.measure.stopping import Decision, next_block, next_warmups
 from dpbench.measure.streaming import STREAM, back_to_back, stream_of
 from dpbench.measure.timing import no_garbage_collection, timed
-from dpbench.results.link import Link, limit_s
+from dpbench.results.link import Link
 from dpbench.results.record import STREAMING
 from dpbench.units import format_size
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 LONG = 30.0  # seconds; a case expected to take longer is announced
 FLOOR_SAMPLES = 100
-LIMITS = 20  # that an exchange may take where they are known
 
 
 class Bench:
@@ -66,7 +65,8 @@ class Bench:
     def measure(self, plans: list[Plan], step: Callable[[str], None]) -> list[Case]:
         """Return the finished cases of one size."""
         where = self.world.where
-        where.enter(f"preparing {self.size(plans)}", None, 0, where.patience_s)
+        most = patience(self.options, plans[0].bytes)
+        where.enter(f"preparing {self.size(plans)}", None, 0, most)
         cases = [
             case
             for name, stage in self.stages.items()
@@ -105,13 +105,15 @@ class Bench:
             self.say(f"{self.label(case)} is expected to take {expected:.0f} s")
 
     def warm_up(self, case: Case) -> None:
-        """Exchange until warm: rank 0 decides after each block of as many as were done before."""
+        """Exchange until warm: rank 0 decides, block by block."""
         start = perf_counter()
-        while not case.finished_at and not self.world.from_root(
-            enough_warmups(case.warmups, perf_counter() - start, self.options.max_time, self.options.warmup)
-        ):
-            left = (WARMUPS if self.options.warmup is None else self.options.warmup) - case.warmups
-            block = min(max(1, case.warmups), left, self.most)
+        while not case.finished_at:
+            block = self.world.from_root(
+                next_warmups(case.warmups, perf_counter() - start, self.options.max_time, self.options.warmup)
+            )
+            if not block:
+                return
+            block = min(block, self.most)
             case.result.spoil()
             self.exchange(case, block, case.own.warmups)
             case.warmups += block
@@ -135,7 +137,8 @@ class Bench:
         """Return rank 0's decision."""
         if self.world.rank != 0:
             return None
-        decision = next_block(case.samples, case.elapsed, self.options.max_time, self.options.iters)
+        usual = (case.own.warmups or case.own.first)[-1] * case.stream / 1e9
+        decision = next_block(case.samples, case.elapsed, self.options.max_time, self.options.iters, usual)
         return decision._replace(block=min(decision.block, self.most))
 
     def checked(self, case: Case, iterations: int, own: list[int]) -> list[float]:
@@ -149,6 +152,7 @@ class Bench:
         if case.phases is not None:
             case.phases.add(self.world, iterations)
         if self.options.check:
+            reach("checking", self.world.rank, self.world.size)
             case.wrong = self.world.sum(case.result.count_wrong(iterations))
             if case.wrong:
                 case.finish("wrong")
@@ -160,7 +164,8 @@ class Bench:
         Raises Stopped, on every rank, if a signal has asked any of them to stop.
         """
         where, starts, begin = self.world.where, list[int](), perf_counter_ns()
-        where.enter(self.label(case), case.running, case.exchanges, self.patience(case))
+        most = patience(self.options, case.plan.bytes, case, self.links.get(case.plan.device))
+        where.enter(self.label(case), case.running, case.exchanges, most)
         times = timed(case.running, self.world.barrier, iterations, where, starts)
         if self.world.nodes == 1 and own is case.own.samples and not self.streams:
             case.spread.add(self.world, begin, starts, times)
@@ -168,24 +173,10 @@ class Bench:
         case.exchanges = where.iteration
         own += times
         *times, number = self.world.maxima([*times, self.signals.caught])
+        case.slowest = max(case.slowest, *(time / 1e9 for time in times))
         if number:
             raise Stopped(number)
         return times
-
-    def patience(self, case: Case) -> float | None:
-        """Return how long an exchange may stand still: longer than any that the links allow, and its delays."""
-        if self.options.timeout == 0:
-            return None
-        late = self.options.straggler[1] if self.options.straggler else 0.0
-        late += self.options.training.compute if self.options.training else 0.0
-        late *= case.stream
-        if self.options.timeout is not None:
-            return self.options.timeout + late
-        link = self.links.get(case.plan.device)
-        if link is None:
-            return PATIENCE_S + late
-        limit = limit_s(case.ports.load, link) if case.ports else 2 * case.plan.bytes / link.rank
-        return max(PATIENCE_S, LIMITS * limit) + late
 
     def label(self, case: Case) -> str:
         """Return strategy and size, as people read them."""

@@ -10,6 +10,7 @@ from dpbench.engine.exchange import Exchange
 from dpbench.engine.memory import Buffers, pair_of
 from dpbench.engine.world import World
 from dpbench.measure.nodes import disjoint, ranks_by_node, same_place, usual_rate
+from dpbench.measure.planted import reach
 from dpbench.measure.steady import LANES, LARGEST_PIECE, REPEATS, steady_rate
 from dpbench.measure.timing import timed
 from dpbench.results.link import Link
@@ -45,6 +46,7 @@ class Calibration:
     def link(self) -> Link:
         """Return what the links between the nodes allow."""
         me, firsts = self.world.rank, self.firsts
+        reach("calibrating", me, self.world.size)
         alike = same_place(self.nodes, me)
         rank = self.rate(lambda lo, hi: shift(me, firsts, lo, hi))
         everybody = self.rate(lambda lo, hi: shift(me, alike, lo, hi)) if len(firsts) < self.world.size else rank

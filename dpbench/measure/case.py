@@ -41,6 +41,7 @@ class Case:
     spread: Spread = field(default_factory=Spread)  #: of the ranks' samples, where they share a clock
     slowed: str = ""  #: which GPU was held back meanwhile, and why
     elapsed: float = 0.0  #: seconds on rank 0 that the samples took, with all that belongs to them
+    slowest: float = 0.0  #: seconds of the slowest exchange so far, whatever for
     exchanges: int = 0  #: so far, whatever for; a stream counts as one
     stream: int = 1  #: exchanges that make one sample, back to back
     warmups: int = 0

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dpbench.errors import Exit
+from dpbench.errors import DpbenchError, Exit, Stopped
 from dpbench.results.record import Row
 
 
@@ -17,6 +17,20 @@ def exit_code(rows: Sequence[Row], strict: bool) -> Exit:
     if not found & {"ok", "warn"}:
         return Exit.ENVIRONMENT
     return Exit.DOUBTFUL if strict and found != {"ok"} else Exit.OK
+
+
+def unhidden(error: DpbenchError, rows: Sequence[Row]) -> DpbenchError:
+    """Return the error, which must not hide a wrong result, as the loss of some output would."""
+    if error.agreed and not isinstance(error, Stopped) and exit_code(rows, strict=False) == Exit.WRONG:
+        error.code = Exit.WRONG
+    return error
+
+
+def why_not_ok(rows: Sequence[Row], code: Exit) -> str | None:
+    """Return, in a sentence, why a run whose rows are all right does not end with 0."""
+    if code == Exit.ENVIRONMENT:
+        return "nothing was measured: every row was skipped, for the reason in the table"
+    return why_doubtful(rows) if code == Exit.DOUBTFUL else None
 
 
 def why_doubtful(rows: Sequence[Row]) -> str:

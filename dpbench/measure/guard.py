@@ -8,20 +8,31 @@ from dpbench.engine.watchdog import Watchdog
 from dpbench.engine.where import Where
 from dpbench.errors import DpbenchError, RankFailed
 from dpbench.measure.options import Options
-
-PATIENCE_S = 120.0  # with an exchange that stands still, unless the links need long for it
+from dpbench.measure.patience import patience
 
 
 @contextmanager
 def guarded(where: Where, options: Options) -> Iterator[Signals]:
     """Watch over the measurement; yield the signals. Raises RankFailed for what this rank alone has raised."""
-    where.patience_s = None if options.timeout == 0 else options.timeout or PATIENCE_S
+    where.patience_s = patience(options, 0)
+    signals = Signals(where)
+
+    def last_words(reason: str) -> None:
+        signals.last_words(reason)  # what they are becomes known within
+
     try:
-        with Signals(where) as signals, Watchdog(where):
+        with signals, Watchdog(where, last_words):
             yield signals
     except DpbenchError as error:
         if error.agreed:
             raise
+        last_words(failed(where))
         raise RankFailed(str(where), options.debug, where.rank / where.size) from error
     except BaseException as error:  # an exit too: the others would wait for this rank for ever
+        last_words(failed(where))
         raise RankFailed(str(where), options.debug, where.rank / where.size) from error
+
+
+def failed(where: Where) -> str:
+    """Return why the run is incomplete: its own message says more."""
+    return f"rank {where.rank} failed"

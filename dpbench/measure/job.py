@@ -2,35 +2,28 @@
 
 import uuid
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
 from dpbench import __version__
 from dpbench.devices.hostdtype import missing_for
+from dpbench.engine.bell import Bell
 from dpbench.engine.signals import Signals
+from dpbench.engine.starting import in_time
 from dpbench.engine.world import World
 from dpbench.environment import set_by_hand
-from dpbench.errors import Exit, Stopped
+from dpbench.errors import DpbenchError, Exit
 from dpbench.measure.agree import in_part, on_root, require_no_mistake
 from dpbench.measure.alike import require_alike
 from dpbench.measure.background import afterwards, background
-from dpbench.measure.bench import Bench
-from dpbench.measure.breakdown import breakdown
-from dpbench.measure.case import Case, skipped
-from dpbench.measure.clocks import Clocks
 from dpbench.measure.devices import CRASH, Chosen, Finding, choose, look_around, require
-from dpbench.measure.ending import exit_code, why_doubtful
+from dpbench.measure.ending import exit_code, unhidden, why_not_ok
 from dpbench.measure.groups import Group, among, make_groups
 from dpbench.measure.guard import guarded
 from dpbench.measure.options import Options
 from dpbench.measure.output import Output, RootOutput
-from dpbench.measure.quality import doubts
-from dpbench.measure.rows import make_row
-from dpbench.measure.stage import Stage
+from dpbench.measure.sizes import Common, measure_first
 from dpbench.measure.timer import Timer
 from dpbench.results.facts import RunFacts
-from dpbench.results.phases import Breakdown
 from dpbench.results.record import Row
 from dpbench.units import now
 
@@ -42,8 +35,9 @@ def run(options: Options, open_output: Callable[[], Output]) -> int:
     where this rank fails by itself.
     """
     found = look_around(options.devices, options.gpu_aware)
-    require_no_mistake()  # other ranks may have made one
-    world = World()
+    with in_time(options.timeout):
+        require_no_mistake()  # other ranks may have made one
+        world = World()
     with guarded(world.where, options) as signals:
         return measured(world, options, open_output, found, signals)
 
@@ -58,89 +52,27 @@ def measured(
     facts = gather_facts(world, options, chosen)
     groups: list[Group] = on_root(world, lambda: make_groups(world, options, chosen, facts))
     output = RootOutput(world, open_output)
-    signals.last_words = output.give_up
-    cases = sum(len(plans) for group in groups for plans in group.blocks)
-    output.begin(facts, cases, background(world, options, chosen, groups))
-    if any(device.direct for device in chosen.devices):
-        output.say(CRASH)
+    bell = Bell(world, rings=options.csv is not None or options.json is not None)
+    bell.words, signals.last_words = output.give_up, bell.ring
     rows: list[Row] = []
-    common = Common(options, chosen, signals)
-    for index, group in enumerate(groups):
-        part = world.part(group.facts.members)
-        rows += in_part(world, part, partial(measure_first, groups[index:], common, output))
-    output.end(afterwards(world, options))
-    code = exit_code(rows, options.strict)
-    if code == Exit.DOUBTFUL:
-        output.say(why_doubtful(rows))
-    return world.from_root(code)  # type: ignore[no-any-return]
-
-
-class Common(NamedTuple):
-    """What all groups have in common."""
-
-    options: Options
-    chosen: Chosen
-    signals: Signals
-
-
-def measure_first(groups: list[Group], common: Common, output: RootOutput, part: World) -> list[Row]:
-    """Measure the first of the groups, on its ranks; the others come after it. Return the rows.
-
-    The links too are measured by these ranks: what a node's port gives depends on how many of its ranks are
-    active, what a network gives on how many of its nodes are.
-    """
-    options, chosen, signals = common
-    output = output.among(part)
-    stages = {
-        device.name: Stage(part, device, options, chosen.trusts_collectives or not device.direct)
-        for device in chosen.devices
-    }
-    bench = Bench(part, stages, options, output.say, signals)
-    if options.calibrate and part.nodes > 1:
-        bench.links = {name: stage.link() for name, stage in stages.items()}
-    found = replace(groups[0].facts, crowded=part.crowded, floor_s=bench.floor(), links=bench.links)
-    facts: RunFacts = part.from_root(found)
-    output.group(facts)
-    return size_by_size(bench, [replace(groups[0], facts=facts), *groups[1:]], output)
-
-
-def size_by_size(bench: Bench, groups: list[Group], output: RootOutput) -> list[Row]:
-    """Measure all sizes of the first group, hand the rows of each on, and return them.
-
-    Raises Stopped, once all rows that are missing are marked, also those of the other groups.
-    """
-    group = groups[0]
-
-    def parts(cases: list[Case], facts: RunFacts) -> list[Breakdown]:
-        return [reported(case, bench.options, facts) for case in cases]
-
-    def missing(done: int, reason: str) -> list[Breakdown]:
-        left = [replace(group, blocks=group.blocks[done:]), *groups[1:]]
-        plans = [(plan, each.facts) for each in left for block in each.blocks for plan in block]
-        return [row for plan, facts in plans for row in parts([skipped(plan, reason)], facts)]
-
-    rows: list[Row] = []
-    clocks = Clocks(bench.world, any(stage.device.name != "cpu" for stage in bench.stages.values()))
-    for done, plans in enumerate(group.blocks):
-        bench.signals.last_words = partial(output.give_up, missing=partial(missing, done))
-        try:
-            cases = bench.measure(plans, output.step)
-        except Stopped as stop:
-            reason = f"stopped by {stop.name}"
-            output.stop(reason, missing(done, reason))
-            raise
-        clocks.note(cases)
-        found = parts(cases, group.facts)
-        output.size(found)
-        bench.world.where.written.append(bench.size(plans))
-        rows += [each.row for each in found]
-    return rows
-
-
-def reported(case: Case, options: Options, facts: RunFacts) -> Breakdown:
-    """Return a case as it is reported."""
-    found = tuple(doubts(case, facts))
-    return breakdown(case, make_row(case, options, facts, found), facts, found)
+    try:
+        cases = sum(len(plans) for group in groups for plans in group.blocks)
+        output.begin(facts, cases, background(world, options, chosen, groups))
+        if any(device.direct for device in chosen.devices):
+            output.say(CRASH)
+        common = Common(options, chosen, signals)
+        for index, group in enumerate(groups):
+            part = world.part(group.facts.members)
+            rows += in_part(world, part, partial(measure_first, groups[index:], common, output))
+        output.end(afterwards(world, options))
+    except DpbenchError as error:
+        if error.agreed:
+            output.abandon(str(error))
+        raise unhidden(error, rows) from error.__cause__
+    code: Exit = world.from_root(exit_code(rows, options.strict))
+    if why := why_not_ok(rows, code):
+        output.say(why)
+    return code
 
 
 def gather_facts(world: World, options: Options, chosen: Chosen) -> RunFacts:

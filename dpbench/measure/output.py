@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from dpbench.errors import PlatformError
 from dpbench.measure.agree import on_root
+from dpbench.measure.planted import reach
 from dpbench.results.facts import RunFacts
 from dpbench.results.phases import Breakdown
 
 if TYPE_CHECKING:
     from dpbench.engine.world import World
+
+
+Missing = Callable[[str], Sequence[Breakdown]]
+"""Returns the skipped rows of what is to come, for a reason."""
 
 
 class Output(Protocol):
@@ -39,6 +44,9 @@ class Output(Protocol):
         Never raises, and may come at any time, before `begin` too.
         """
 
+    def abandon(self, reason: str) -> None:
+        """Close its files after an error, which is told elsewhere. Never raises."""
+
     def end(self, after: Sequence[Mapping[str, Any]] = ()) -> None:
         """Take notice that all is measured, and of the state of the nodes after it.
 
@@ -52,6 +60,7 @@ class RootOutput:
     def __init__(self, world: "World", open_output: Callable[[], Output]) -> None:
         self.world = world
         self.output: Output | None = None
+        self.missing: list[Missing] = [lambda reason: ()]  #: the one that holds, shared with those of parts
         self.busy = Lock()  #: while it is at work: another thread may have the last word
 
         def opened() -> None:
@@ -85,7 +94,12 @@ class RootOutput:
 
     def size(self, parts: Sequence[Breakdown]) -> None:
         """Collective."""
-        self.on_root(lambda output: output.size(parts))
+
+        def written(output: Output) -> None:
+            reach("writing", self.world.rank, self.world.size)
+            output.size(parts)
+
+        self.on_root(written)
 
     def stop(self, reason: str, missing: Sequence[Breakdown] = ()) -> None:
         """Collective: returns when the output is marked incomplete and closed."""
@@ -95,11 +109,20 @@ class RootOutput:
         """Collective."""
         self.on_root(lambda output: output.end(after))
 
-    def give_up(self, reason: str, missing: Callable[[str], Sequence[Breakdown]] = lambda reason: ()) -> None:
-        """Stop it from another thread, before this rank ends the job: nothing follows. Not collective."""
+    def comes(self, missing: Missing) -> None:
+        """Note what is still to come, for who stops it meanwhile. Not collective."""
+        self.missing[0] = missing
+
+    def give_up(self, reason: str) -> None:
+        """Stop it from another thread, before a rank ends the job: nothing follows. Not collective."""
         if self.output:
             self.busy.acquire()  # and never give it back
-            self.output.stop(reason, missing(reason))
+            self.output.stop(reason, self.missing[0](reason))
+
+    def abandon(self, reason: str) -> None:
+        """Not collective."""
+        if self.output:
+            self.output.abandon(reason)
 
     def step(self, label: str) -> None:
         """Not collective."""

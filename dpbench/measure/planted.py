@@ -11,7 +11,7 @@ from time import perf_counter, sleep, time
 from typing import Any
 
 from dpbench.errors import PlatformError
-from dpbench.hooks import Hook, hooks
+from dpbench.hooks import Hook, hooks, value_of
 from dpbench.measure.case import Case
 from dpbench.measure.expected import Sums
 
@@ -53,11 +53,21 @@ class Planted:
         return count == hook.iteration or (hook.kind in LASTING and count >= (hook.iteration or 0))
 
 
+def reach(place: str, rank: int, ranks: int) -> None:
+    """Do what is planted at a place outside exchanges: leave with `exit`, or raise the exception of that name."""
+    value = value_of(place, rank, ranks)
+    if value is not None:
+        os.write(2, f"\n{NOTICE} {place} at {time()}\n".encode())
+        if value == "exit":
+            sys.exit(1)
+        fail(None, value)
+
+
 def nothing(case: Case, value: str) -> None:
     """Do nothing."""
 
 
-def fail(case: Case, value: str) -> None:
+def fail(_: Case | None, value: str) -> None:
     """Raise an exception of this name; `mpi` is one of MPI's."""
     name = value or "RuntimeError"
     if name == "mpi":

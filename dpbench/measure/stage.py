@@ -22,6 +22,7 @@ from dpbench.measure.options import Options
 from dpbench.measure.payload import Payload, fill
 from dpbench.measure.phases import Phases, tell
 from dpbench.measure.plan import Plan
+from dpbench.measure.planted import reach
 from dpbench.measure.timing import COMPUTE, LATE, ahead, busy
 from dpbench.results.link import Link, Load
 from dpbench.schedule.count import added, outward, total, traffic, updated, written
@@ -85,6 +86,7 @@ class Stage:
 
     def buffers(self, count: int) -> Buffers:
         """Return the buffers of `count` elements, the input filled. Raises Unsuitable if there is no memory."""
+        reach("building", self.world.rank, self.world.size)
         dtype, training = self.options.dtype, self.options.training
         buffers = Buffers(*pair_of(self.device, count, dtype))
         if training is not None:

@@ -18,7 +18,7 @@ from dpbench.units import format_size
 
 GATE = (
     "FAILED: the ratio is above 1 + tolerance, and its interval above 1. That is no verdict: launches of the same "
-    "thing differ by more than their own intervals tell."
+    "thing differ by more than their own intervals tell. A row of BASE that has no time in NEW fails too."
 )
 EXACT = "of the ratio, 95 %: the rank-sum test of the launches inverted, exact"
 ENDS = "of the ratio, from the ends of the launches' own 95 % intervals, which know no noise between launches"
@@ -45,6 +45,9 @@ class ComparisonText:
         if self.whole:
             yield from (line for name, text in self.legend() for line in self.entry(name, text))
         yield from ("", self.summary())
+        if lost := self.found.lost:
+            names = ", ".join(map(self.labels.full, lost))
+            yield from self.entry("gate", f"FAILED: {count(len(lost), 'row')} of BASE without a time in NEW: {names}")
 
     def entry(self, name: str, text: str) -> Iterator[str]:
         """Yield a name and what is said about it, on as many lines as it takes."""

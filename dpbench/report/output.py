@@ -45,7 +45,11 @@ class Report:
                 document.discard()
             raise
         self.kept = Keeper(file, self.say)
-        self.journal = Journal(document, options.command, self.say)
+        try:
+            self.journal = Journal(document, options.command, self.say)
+        except DpbenchError:
+            self.kept.close()
+            raise
 
     def begin(self, facts: RunFacts, cases: int, background: Mapping[str, Any]) -> None:
         """Print the header."""
@@ -100,6 +104,16 @@ class Report:
             self.say(text)
         if text := str(self.close() or ""):
             self.say(text)
+
+    def abandon(self, reason: str) -> None:
+        """Close the files after an error, which is told elsewhere; tables get no end."""
+        if not self.closed:
+            self.closed = True
+            self.held.close()
+            self.progress = Steps()
+            self.journal.stop(reason)
+            self.kept.close()
+            self.journal.close()
 
     def end(self, after: Sequence[Mapping[str, Any]] = ()) -> None:
         """Print the footer. Raises the DpbenchError of what was lost on the way."""

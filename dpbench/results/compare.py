@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import comb
 
+from dpbench.results.observed import Identity
 from dpbench.results.pairs import LEAST_LAUNCHES, Pair, Side, Verdict
 from dpbench.results.ranksum import holm, least_p, p_value
 from dpbench.units import format_size
@@ -37,6 +38,14 @@ class Comparison:
     def worse(self) -> bool:
         """Whether something got worse: slower, or wrong."""
         return any(pair.verdict in WORSE for pair in self.pairs) or any(map(self.new.wrong, self.new.rows))
+
+    @property
+    def lost(self) -> tuple[Identity, ...]:
+        """The rows that the gate misses: BASE has a time of them, and NEW has none."""
+        if not self.rule.gate:
+            return ()
+        judged = (each for each in self.base.rows if not each.phase and each.bytes >= self.rule.from_bytes)
+        return tuple(each for each in judged if self.base.timed(each) and not self.new.timed(each))
 
     @property
     def empty(self) -> bool:

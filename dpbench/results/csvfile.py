@@ -13,7 +13,7 @@ from dpbench.environment import rank_hint, size_hint
 from dpbench.errors import DpbenchError, PlatformError, ReaderLeft, UsageError
 from dpbench.hooks import value_of
 from dpbench.results.csvtext import HEADER, encode, mended
-from dpbench.results.outfile import STDOUT, open_output
+from dpbench.results.outfile import STDOUT, open_output, remove
 from dpbench.results.patience import locked
 from dpbench.results.record import SCHEMA, Row
 
@@ -24,8 +24,9 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 class CsvFile:
     """An open CSV; made by `open_csv`."""
 
-    def __init__(self, path: str, stream: IO[bytes]) -> None:
+    def __init__(self, path: str, stream: IO[bytes], is_new: bool = False) -> None:
         self.path = path
+        self._is_new = is_new  #: whether this run made it
         self.notes: list[str] = []  #: what the user should know about the file
         self.broken: OSError | None = None  #: why nothing can follow: a pipe may have got half a row
         self._stream = stream
@@ -49,8 +50,13 @@ class CsvFile:
             raise self._failure(error) from error
 
     def close(self) -> None:
-        """Close the file; stdout stays open. Raises PlatformError where a file system complains only now."""
+        """Close the file; stdout stays open. Raises PlatformError where a file system complains only now.
+
+        A file that this run made and that got no row is removed: the next try would find that it exists.
+        """
         try:
+            if self._is_new and os.fstat(self._descriptor).st_size <= len(HEADER):
+                remove(self._descriptor, self.path)
             self._stream.close()
         except OSError as error:
             raise self._failure(error) from error
@@ -150,7 +156,8 @@ def open_csv(path: str, force: bool = False, append: bool = False) -> CsvFile:
     if path == STDOUT:
         file = CsvFile(path, unbuffered_stdout("--csv"))
     else:
-        file = CsvFile(path, open_output(path, "--csv", "dpbench.csv", force=force, append=append))
+        is_new = not os.path.lexists(path)
+        file = CsvFile(path, open_output(path, "--csv", "dpbench.csv", force=force, append=append), is_new)
     try:
         if append:
             file.check_columns()
@@ -158,8 +165,6 @@ def open_csv(path: str, force: bool = False, append: bool = False) -> CsvFile:
         file.write(())
     except DpbenchError:
         file.close()
-        if not append and path != STDOUT and os.path.isfile(path) and not os.path.getsize(path):
-            os.unlink(path)  # else the next try would find an existing file
         raise
     return file
 

@@ -24,7 +24,11 @@ class Journal:
         self._is_written = True
         self._reason: str | None = None
         if file is not None:
-            file.write(self._text())
+            try:
+                file.write(self._text())
+            except DpbenchError:
+                file.withdraw()
+                raise
 
     @property
     def takes_rows(self) -> bool:
@@ -57,6 +61,8 @@ class Journal:
         if self._file is None:
             return None
         self._document.end(self._reason, after)
+        if not self._document.rows and self._file.withdraw():
+            return self._error
         self._write()
         try:
             self._file.close()

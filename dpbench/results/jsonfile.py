@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import platform
 import stat
 from typing import IO
 
@@ -22,8 +23,10 @@ class JsonFile:
         self._stream = stream
         self._last = b""
         self._target = os.path.realpath(path)
-        self._beside = self._target + ".part"
+        name = f".dpbench-{platform.node()[:99]}-{os.getpid()}.part"  # another run may replace the same file
+        self._beside = os.path.join(os.path.dirname(self._target), name)
         self._is_mine = force  #: whether a file of this name may be replaced
+        self._is_new = not os.path.lexists(path)
 
     def write(self, data: bytes) -> None:
         """Replace the document; it is on the disk when this returns. Raises PlatformError if it cannot be."""
@@ -54,6 +57,8 @@ class JsonFile:
         if self._stream is not None:
             return
         try:
+            with contextlib.suppress(FileNotFoundError):
+                os.lstat(self._target)
             if os.path.exists(self._target) and not os.access(self._target, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             open(self._beside, "wb").close()
@@ -64,6 +69,14 @@ class JsonFile:
         """Leave nothing beside the file."""
         with contextlib.suppress(OSError):
             os.unlink(self._beside)
+
+    def withdraw(self) -> bool:
+        """Remove a document that says nothing, if this run made its file: the next try would find it."""
+        if self._stream is not None or not self._is_new or not self._is_mine:
+            return False
+        with contextlib.suppress(OSError):
+            os.unlink(self._target)
+        return True
 
     def _rename(self) -> None:
         if not self._is_mine:

@@ -1,5 +1,6 @@
 """Files that people name: opened before there is anything to write, and never replaced unasked."""
 
+import contextlib
 import errno
 import os
 import stat
@@ -41,6 +42,13 @@ def open_device(path: str) -> int:
     descriptor = patiently(lambda: os.open(path, os.O_WRONLY | os.O_NONBLOCK), errno.ENXIO)
     os.set_blocking(descriptor, True)
     return descriptor
+
+
+def remove(descriptor: int, path: str) -> None:
+    """Remove an open file, unless its name is another one's by now."""
+    with contextlib.suppress(OSError):
+        if os.path.samestat(os.fstat(descriptor), os.stat(path)):
+            os.unlink(path)
 
 
 def explain(path: str, error: OSError, example: str) -> str:

@@ -2,16 +2,22 @@
 
 import csv
 import json
+import os
+import select
+import stat
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import IO, Any
 
 from dpbench.errors import PlatformError
 from dpbench.results.cells import NEEDED, Damaged, Record, observation
 from dpbench.results.circumstances import circumstances
 from dpbench.results.observed import Identity, Observation, ResultFile
+from dpbench.results.patience import PATIENCE_S
 from dpbench.results.record import SCHEMA
 from dpbench.text import printable
+from dpbench.units import format_size
 
+LARGEST = 2**31  #: bytes of a file
 SNIFFED = 2**16  #: bytes that show what a file is, before all of it is read
 KNOWN = set(map(str, range(1, SCHEMA + 1)))
 KINDS = "a CSV or JSON document of dpbench"
@@ -29,7 +35,7 @@ def read(path: str) -> ResultFile:
         records: list[Record] = document["rows"]
         observations = tuple(observations_in(records, circumstances(document)))
     except OSError as error:
-        raise PlatformError(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise PlatformError(f"{path or repr(path)}: cannot be read: {error.strerror or error}") from error
     except Damaged as damage:
         raise PlatformError(f"{path}: {damage}") from damage
     if not observations:
@@ -41,17 +47,44 @@ def read(path: str) -> ResultFile:
 
 def text_of(path: str) -> str:
     """Return the file's text; raises Damaged as soon as it shows that it is something else."""
-    with open(path, "rb") as file:
+    with opened(path) as file:
         data = file.read(SNIFFED)
         begin = data.removeprefix(b"\xef\xbb\xbf").lstrip()
         if begin and not begin.startswith((b"{", b"schema,")):
             hint = "; a spreadsheet has saved it with ; between columns" if begin.startswith(b"schema;") else ""
             raise Damaged(f"is not {KINDS}{hint}")
-        data += file.read()
+        is_short = os.fstat(file.fileno()).st_size <= LARGEST
+        data += file.read(LARGEST) if is_short else b""
+    if not is_short or len(data) > LARGEST:
+        raise Damaged(f"is larger than {format_size(LARGEST)}")
     try:
         return data.decode("utf-8-sig").lstrip()
     except UnicodeDecodeError as error:
         raise Damaged(f"is damaged: byte {error.start} is not UTF-8") from error
+
+
+def opened(path: str) -> IO[bytes]:
+    """Open a file to read it; a pipe that nobody writes to is waited for, but not for ever."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    file = open(descriptor, "rb")  # noqa: SIM115 - the caller closes it
+    if stat.S_ISFIFO(os.fstat(descriptor).st_mode) and not written(descriptor):
+        file.close()
+        raise Damaged(f"nobody has written to this pipe for {PATIENCE_S:.0f} s")
+    os.set_blocking(descriptor, True)
+    return file
+
+
+def written(pipe: int) -> bool:
+    """Return whether something comes through a pipe, or somebody is about to write to it."""
+    waiting = select.poll()
+    waiting.register(pipe, select.POLLIN)
+    if waiting.poll(PATIENCE_S * 1000):
+        return True
+    try:
+        os.read(pipe, 1)  # nothing is there to be lost
+    except BlockingIOError:
+        return True
+    return False
 
 
 def document_in(text: str) -> dict[str, Any]:
@@ -59,7 +92,7 @@ def document_in(text: str) -> dict[str, Any]:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise Damaged(f"is damaged, no JSON document: {error}") from error
+        raise Damaged(f"is damaged, no JSON document: {str(error).partition(';')[0]}") from error
     rows = document.get("rows")
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise Damaged(f"is not {KINDS}: it has no list of rows")
@@ -91,7 +124,7 @@ def cells_of(line: str, number: int) -> list[str]:
     try:
         return next(csv.reader([line.rstrip("\r")], strict=True), [])
     except csv.Error as error:
-        raise Damaged(f"is damaged: line {number}: {error}") from error
+        raise Damaged(f"is damaged: line {number}: {str(error).partition(' - ')[0]}") from error
 
 
 def require(columns: list[str]) -> None:

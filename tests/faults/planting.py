@@ -9,7 +9,6 @@ the CSV, and no process is left.
 import argparse
 import csv
 import os
-import random
 import re
 import subprocess
 import sys
@@ -23,78 +22,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT)]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT), str(Path(__file__).parent)]
 
+from kinds import BOTH, SAMPLES, SIZES, TIMEOUT_S, Fault, faults, spread  # noqa: E402
 from launcher import end_all, launcher, remove_unused, survivors  # noqa: E402
 
 from dpbench.hooks import VARIABLE  # noqa: E402
 
 RANKS = 4
-STRATEGIES = ("ps", "sharded-ps", "ring", "mpi")
-SIZES = ("1K", "64K")
-SAMPLES = 4
-PER_SIZE = 1 + 1 + SAMPLES  # exchanges: one that is checked, one to warm up, the samples
-SOON_S = 10.0  # after the fault and its own delay
-TIMEOUT_S = 1  # of the watchdog
+SOON_S = 10.0  # after the fault and its own delay; a job that none ends only has to end
+LONGEST_S = 60.0
 MARK = "DPBENCH_TEST_JOB"
-
-
-class Kind(NamedTuple):
-    """A kind of fault and what must come of it."""
-
-    name: str
-    value: str
-    codes: tuple[int, ...]  #: of which the launcher gives one: MPICH's hands on a signal's number as it is
-    says: str = ""
-    own_s: float = 0.0
-    ends: bool = True  #: whether the job ends before its last size
-    keeps: int | None = None  #: how many sizes must be in the CSV, if that is not told by the iteration
-    alone: bool = False  #: whether it befalls rank 0 only: the others write no file
-
-
-KINDS = (
-    *(Kind("raise", name, (4,), words) for name, words in (
-        ("RuntimeError", "RuntimeError: planted"),
-        ("MemoryError", "out of memory: planted"),
-        ("ClickException", "planted"),
-        ("mpi", "MPI failed: "),
-    )),
-    Kind("raise", "PlatformError", (3,), "planted"),
-    Kind("raise", "OSError", (3,), "planted"),
-    Kind("exit", "0", (4,), "sys.exit(0)"),
-    Kind("exit", "3", (4,), "sys.exit(3)"),
-    Kind("kill", "9", (137, 9)),
-    Kind("kill", "11", (139, 11)),
-    Kind("kill", "15", (143,), "stopped by SIGTERM"),
-    Kind("kill", "2", (130,), "stopped by SIGINT"),
-    Kind("kill", "10", (138,), "stopped by SIGUSR1"),
-    Kind("hang", "", (4,), "no progress for", TIMEOUT_S),
-    Kind("drop", "", (4,), "waits for rank", TIMEOUT_S),
-    Kind("delay", "0.3", (0,), own_s=0.3, ends=False),
-    Kind("corrupt", "", (1,), ends=False),
-    Kind("corrupt", "nan", (1,), ends=False),
-    Kind("corrupt", "inf", (1,), ends=False),
-    Kind("clock", "10800", (0,), ends=False),
-    Kind("node", "other", (0,), ends=False),
-    Kind("memory", "10000", (3,), ends=False, keeps=0),
-    Kind("disk", "2", (3,), ends=False, keeps=1, alone=True),
-)
-EVERYWHERE = ("clock", "node", "memory", "disk")  # not bound to a strategy and an iteration
-MESSAGE = re.compile(r"(?:dpbench: )?(rank \d on \S+: \S+ \d+ KiB, iteration \d+: .*|incomplete: .*)")
-
-
-class Fault(NamedTuple):
-    """One fault of a campaign."""
-
-    kind: Kind
-    rank: str
-    strategy: str
-    iteration: int
-
-    def __str__(self) -> str:
-        value = f"={self.kind.value}" if self.kind.value else ""
-        place = "" if self.kind.name in EVERYWHERE else f":{self.strategy}:{self.iteration}"
-        return f"{self.kind.name}@{self.rank}{place}{value}"
+MESSAGE = re.compile(r"(?:dpbench: )?(rank \d on [^:\s]+: .*|incomplete: .*)")
 
 
 class Outcome(NamedTuple):
@@ -102,31 +41,9 @@ class Outcome(NamedTuple):
 
     code: int
     printed: str
-    seconds: float  #: from the fault on
+    seconds: float | None  #: from the fault on; None if it does not tell when it happens
     left: list[int]
     rows: list[list[str]]
-
-
-def faults(seed: int) -> list[Fault]:
-    """Return every fault once, in random order, each at a random iteration."""
-    chosen = random.Random(seed)
-    every = [
-        Fault(kind, rank, strategy, chosen.randint(1, PER_SIZE * len(SIZES)))
-        for kind in KINDS
-        for rank in ("0", "last")
-        for strategy in STRATEGIES
-        if (kind.name, strategy) != ("drop", "mpi")  # a library's messages are its own
-        and not (kind.alone and rank != "0")
-    ]
-    chosen.shuffle(every)
-    return every
-
-
-def spread(every: Sequence[Fault], runs: int) -> list[Fault]:
-    """Return so many faults, all kinds about equally often."""
-    by_kind = [[fault for fault in every if fault.kind == kind] for kind in KINDS]
-    turns = [fault for turn in range(max(map(len, by_kind))) for some in by_kind for fault in some[turn : turn + 1]]
-    return turns[:runs]
 
 
 def outcome(fault: Fault, folder: Path) -> Outcome:
@@ -137,7 +54,6 @@ def outcome(fault: Fault, folder: Path) -> Outcome:
     arguments = ["-s", fault.strategy, "--sizes", ",".join(SIZES), "-n", str(SAMPLES), "-w", "1", "-q"]
     stalls = fault.kind.name in ("hang", "drop")  # else a busy machine must not look like one
     arguments += ["--timeout", str(TIMEOUT_S if stalls else 60), "--csv", str(file)]
-    begin = time.time()
     with subprocess.Popen(
         [*command, "-n", str(RANKS), sys.executable, "-m", "dpbench", *arguments],
         stdin=subprocess.DEVNULL,
@@ -148,41 +64,49 @@ def outcome(fault: Fault, folder: Path) -> Outcome:
         start_new_session=True,
     ) as job:
         try:
-            printed, _ = job.communicate(timeout=60)
+            printed, _ = job.communicate(timeout=LONGEST_S)
         except subprocess.TimeoutExpired:
             end_all(job.pid, f"{MARK}={mark}")
-            printed = f"over 60 s\n{job.communicate()[0]}"
+            printed = f"over {LONGEST_S:.0f} s\n{job.communicate()[0]}"
         left = list(survivors(job.pid, f"{MARK}={mark}"))
-        end = time.time()
-        while left and time.time() < end + SOON_S:  # a launcher's helpers may end a little after it
+        over = end = time.time()
+        while left and end < over + SOON_S:  # a launcher's helpers may end a little after it
             time.sleep(0.05)
             left, end = list(survivors(job.pid, f"{MARK}={mark}")), time.time()
         end_all(job.pid, f"{MARK}={mark}")
     planted = re.findall(r"^planted \w+ at ([\d.]+)$", printed, re.MULTILINE)
     rows = list(csv.reader(file.read_text().splitlines())) if file.exists() else []
-    return Outcome(job.returncode, printed, end - float(planted[0] if planted else begin), left, rows)
+    return Outcome(job.returncode, printed, end - float(planted[0]) if planted else None, left, rows)
 
 
 def complaints(fault: Fault, found: Outcome) -> Iterator[str]:
     """Yield what is wrong with how a job ended."""
     if found.code not in fault.kind.codes:
         yield f"exit code {found.code} instead of {fault.kind.codes}"
-    if found.seconds > SOON_S + fault.kind.own_s:
-        yield f"it took {found.seconds:.1f} s"
+    if fault.kind.ends and (found.seconds is None or found.seconds > SOON_S + fault.kind.own_s):
+        yield "it was not planted" if found.seconds is None else f"it took {found.seconds:.1f} s"
     if found.left:
         yield f"processes are left: {found.left}"
-    said = MESSAGE.findall(found.printed)
-    if not any(fault.kind.says in each for each in said) if fault.kind.says else said:
-        yield f"the messages are {said}"
-    if len(said) > 1 and fault.kind.name not in ("hang", "drop"):  # of what stands still each rank tells its part
-        yield f"{len(said)} messages: {said}"
+    yield from complaints_about_words(fault, found.printed)
     header, *rows = found.rows or [[]]
-    finished = (fault.iteration - 1) // PER_SIZE if fault.kind.ends else len(SIZES)
-    finished = finished if fault.kind.keeps is None else fault.kind.keeps
-    if not header or any(len(row) != len(header) for row in rows):
+    if found.rows and (not header or any(len(row) != len(header) for row in rows)):
         yield "the CSV is damaged"
-    elif sum(row[header.index("quality")] != "skipped" for row in rows) < finished:
-        yield f"only {len(rows)} rows of {finished} sizes"
+    elif sum(row[header.index("quality")] != "skipped" for row in rows) < fault.finished:
+        yield f"only {len(rows)} rows of {fault.finished} sizes"
+
+
+def complaints_about_words(fault: Fault, printed: str) -> Iterator[str]:
+    """Yield what is wrong with what a job said: one message, one remark that it is incomplete, a bug's traceback."""
+    said = MESSAGE.findall(printed)
+    if not any(fault.kind.says in each for each in said) if fault.kind.says else said and not fault.kind.ends:
+        yield f"the messages are {said}"
+    remarks = [each for each in said if each.startswith("incomplete: ")]
+    messages = len(said) - len(remarks)
+    several = fault.kind.name in ("hang", "drop") or fault.rank == BOTH  # each rank may tell its part
+    if len(remarks) > 1 or (messages > 1 and not several):
+        yield f"{len(said)} messages: {said}"
+    if ("Traceback" in printed) != fault.kind.is_bug:
+        yield "there is a traceback" if "Traceback" in printed else "the traceback is missing"
 
 
 def failures(chosen: Sequence[Fault], beside: int = 2, show: bool = False) -> list[str]:
@@ -197,7 +121,8 @@ def failures(chosen: Sequence[Fault], beside: int = 2, show: bool = False) -> li
             found += [f"{fault}: {'; '.join(wrong)}\n{result.printed[-1500:]}"] if wrong else []
             if show:
                 failed = "  FAILED" if wrong else ""
-                print(f"{fault}: exit {result.code} after {result.seconds:.1f} s{failed}", flush=True)
+                after = "" if result.seconds is None else f" {result.seconds:.1f} s after it"
+                print(f"{fault}: exit {result.code}{after}{failed}", flush=True)
     remove_unused(before)
     return found
 

@@ -1,5 +1,6 @@
 """One rank fails, stalls or is told to stop: the job ends soon, says where, and keeps its rows."""
 
+import json
 import os
 import signal
 import subprocess
@@ -32,6 +33,18 @@ def test_a_bug_on_one_rank_of_the_installed_command_ends_the_job_and_shows_where
     assert done.stderr.count("Traceback") == 1
     assert done.stderr.count("rank 1 on ") == 1
     assert ": ps 4 KiB, iteration 3: KeyError: 'planted'\n" in done.stderr
+
+
+def test_the_document_on_stdout_has_the_sizes_that_were_finished_before_a_rank_failed(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    done = job("raise@last:ring:9=KeyError", "-s", "ring", "--json", "-", "--csv", str(file))
+    assert done.returncode == 4
+    document = json.loads(done.stdout)
+    assert (document["complete"], document["reason"]) == (False, "rank 3 failed")
+    assert [(row["bytes"], row["quality"]) for row in document["rows"]][1] == (16384, "skipped")
+    assert document["rows"][0]["time_median_s"] > 0
+    assert [row["reason"] for row in rows_of(file.read_text())] == ["", "rank 3 failed"]
+    assert "incomplete: rank 3 failed, 1 of 2 sizes measured" in done.stderr
 
 
 def test_a_bug_on_all_ranks_is_told_once() -> None:
@@ -134,10 +147,10 @@ def test_a_signal_to_one_rank_stops_all_together_and_marks_what_is_missing(tmp_p
     assert len(rows_of(file.read_text())) == 6
 
 
-def test_a_signal_during_long_exchanges_marks_what_is_missing_too(tmp_path: Path) -> None:
+def test_a_signal_to_any_rank_during_long_exchanges_marks_what_is_missing_too(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     args = ("-s", "ring", "--sizes", "4K,64K", "-n", "1", "-w", "5", "-q", "--csv", str(file))
-    env = {"DPBENCH_TEST_HOOKS": "kill@0:ring:9=15,delay@1:ring:9=8", "PYTHONPATH": str(ROOT)}
+    env = {"DPBENCH_TEST_HOOKS": "kill@2:ring:9=15,delay@1:ring:9=8", "PYTHONPATH": str(ROOT)}
     done = mpirun(3, *DPBENCH, *args, env=env)
     assert done.returncode == 143
     rows = [(row["bytes"], row["quality"], row["reason"]) for row in rows_of(file.read_text())]

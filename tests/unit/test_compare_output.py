@@ -132,6 +132,20 @@ def test_other_tolerances_are_refused(compare, typed: str) -> None:
     assert "--tolerance" in err
 
 
+def test_the_gate_does_not_pass_what_it_cannot_see(compare) -> None:
+    rows = launches("b", 1, sizes=(8, 4096))
+    gone = [each for each in launches("n", 1, sizes=(8, 4096)) if each.strategy != "ring"]
+    skip = [row("ring", None, "n0", bytes=size, quality="skipped", reason="no memory") for size in (8, 4096)]
+    for new in (saved("gone", gone), saved("skipped", gone + skip)):
+        code, out, err = compare(saved("base", rows), new, "--gate")
+        assert (code, err) == (Exit.WRONG, "")
+        assert out.endswith("passed\ngate      FAILED: 2 rows of BASE without a time in NEW: ring 8 B, ring 4 KiB\n")
+        assert compare("base.csv", new, "--gate", "--from-bytes", "4K")[1].endswith("in NEW: ring 4 KiB\n")
+        assert compare("base.csv", new, "--gate", "--from-bytes", "1M")[0] == Exit.NOTHING_COMPARABLE
+        assert compare("base.csv", new)[0] == Exit.OK
+        assert compare(new, "base.csv", "--gate")[0] == Exit.OK  # more than the baseline has is no harm
+
+
 def test_the_gate_says_that_it_is_one(compare) -> None:
     files = saved("base", launches("b", 1)), saved("new", launches("n", 1, 1.2))
     code, out, err = compare(*files, "--gate")

@@ -293,7 +293,7 @@ def test_a_file_system_that_cannot_be_asked_for_room_is_good_enough(
         raise OSError(errno.EBADF, "cannot be asked")
 
     monkeypatch.setattr(os, "posix_fallocate", refuse, raising=False)
-    open_csv(str(tmp_path / "out.csv")).close()
+    open_csv(str(tmp_path / "out.csv"))
     assert (tmp_path / "out.csv").read_bytes() == HEADER
 
 

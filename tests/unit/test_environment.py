@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpbench.environment import ill_launched, launched, rank_hint, set_by_hand, size_hint, speaks
+from dpbench.environment import ill_launched, launched, rank_hint, rank_variables, set_by_hand, size_hint, speaks
 
 BATCH_SCRIPT = {"SLURM_JOB_ID": "7", "SLURM_PROCID": "0", "SLURM_NTASKS": "8", "SLURM_LOCALID": "0"}
 SRUN = BATCH_SCRIPT | {"SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "4", "SLURM_PROCID": "2"}
@@ -113,3 +113,20 @@ def test_malformed_values_are_as_if_unset(value: str) -> None:
     assert not launched(environ)
     assert size_hint(environ) is None
     assert speaks(environ)
+
+
+@pytest.mark.parametrize(
+    ("environ", "names"),
+    [
+        ({"SLURM_PROCID": "0", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "1"}, ["SLURM_PROCID"]),
+        (
+            {"PMIX_RANK": "0", "SLURM_PROCID": "0", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "1"},
+            ["PMIX_RANK", "SLURM_PROCID"],
+        ),
+        ({"PMI_RANK": "1", "PMI_SIZE": "2", "MPI_LOCALRANKID": "1"}, ["PMI_RANK", "MPI_LOCALRANKID"]),
+        ({"SLURM_PROCID": "0"}, []),
+    ],
+)
+def test_the_variables_that_make_a_process_a_rank_are_known(environ: dict[str, str], names: list[str]) -> None:
+    assert rank_variables(environ) == names
+    assert not launched({name: value for name, value in environ.items() if name not in names})

@@ -1,6 +1,5 @@
 """The JSON document of a run: what it holds, that it is valid at any moment, and what becomes of it on a bad disk."""
 
-import contextlib
 import errno
 import json
 import math
@@ -225,7 +224,7 @@ def test_an_existing_file_is_replaced_with_force_only(tmp_path: Path) -> None:
         ("", "is a folder; name a file in it"),
         ("missing/out.json", "the folder .*missing does not exist; create it first"),
         ("file/out.json", "Not a directory"),
-        ("x" * 255, "File name too long"),
+        ("x" * 256, "File name too long"),
     ],
 )
 def test_a_path_that_cannot_be_written_is_found_before_anything_else(tmp_path: Path, name: str, words: str) -> None:
@@ -255,12 +254,57 @@ def test_another_run_that_was_faster_keeps_its_file(tmp_path: Path) -> None:
     assert path.read_text() == "theirs"
 
 
+def test_runs_that_replace_the_same_file_do_not_meet_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "out.json"
+    first = open_json(str(path), force=True)
+    monkeypatch.setattr(os, "getpid", lambda: 1)
+    second = open_json(str(path), force=True)
+    assert len(os.listdir(tmp_path)) == 2
+    second.write(b'{"of": 2}')
+    first.write(b'{"of": 1}')
+    assert (read(path), os.listdir(tmp_path)) == ({"of": 1}, ["out.json"])
+
+
+@pytest.mark.parametrize("ended", ["stop", "abandon"])
+def test_a_run_that_ends_before_its_first_row_leaves_no_file_that_it_made(tmp_path: Path, ended: str) -> None:
+    names = [str(tmp_path / name) for name in ("out.csv", "out.json")]
+    getattr(report(names[0], json=names[1]), ended)("the links cannot be measured")
+    assert os.listdir(tmp_path) == []
+    for name in names:
+        Path(name).write_text("theirs")
+    getattr(report(names[0], json=names[1], force=True), ended)("the links cannot be measured")
+    assert sorted(os.listdir(tmp_path)) == ["out.csv", "out.json"]
+    assert read(Path(names[1]))["reason"] == "the links cannot be measured"
+
+
+def test_a_first_document_that_cannot_be_written_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(PlatformError, match=r"--json .* No space left on device"):
+        report(tmp_path / "out.csv", json=str(tmp_path / "out.json"), begin=False)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_run_that_is_abandoned_gives_stdout_its_finished_sizes(capfd: pytest.CaptureFixture[str]) -> None:
+    out = report(json="-")
+    out.size(size(4096))
+    out.abandon("rank 1 failed")
+    found = parsed(capfd.readouterr().out)
+    assert (found["complete"], found["reason"], len(found["rows"])) == (False, "rank 1 failed", 2)
+
+
 def test_a_file_system_without_links_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> None:
         raise OSError(errno.EPERM, "Operation not permitted")
 
     monkeypatch.setattr(os, "link", refuse)
-    report(json=str(tmp_path / "out.json")).end()
+    out = report(json=str(tmp_path / "out.json"))
+    out.size(size(4096))
+    out.end()
     assert read(tmp_path / "out.json")["complete"]
 
 
@@ -358,6 +402,4 @@ def test_a_run_that_is_killed_leaves_a_valid_document_with_what_was_seen(tmp_pat
                 read(path)
         job.send_signal(signal.SIGKILL)
     assert {1024, 2048, 4096} <= {each["bytes"] for each in read(path)["rows"]}
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(f"{path}.part")
     report(json=str(path), force=True).end()

@@ -264,3 +264,15 @@ def test_a_step_can_be_strict_too_and_the_help_says_what_that_means(capsys: pyte
     for command in ("run", "step"):
         assert cli.main([command, "--help"]) == 0
         assert "Exit code 5 instead of 0 if a row has a warning" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_process_that_a_launcher_started_is_told_why_it_starts_no_ranks_and_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in {"SLURM_PROCID": "0", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "1"}.items():
+        monkeypatch.setenv(name, value)
+    assert cli.main(["run", "--ranks", "2"]) == Exit.USAGE
+    assert capsys.readouterr().err == (
+        "dpbench: --ranks 2: a launcher has started this process already (SLURM_PROCID is set): give it the number of "
+        "ranks; or, where it started one task only, leave it behind: env -u SLURM_PROCID dpbench --ranks 2 ...\n"
+    )

@@ -5,6 +5,8 @@ import os
 import random
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +19,7 @@ from launches import csv_file, csv_text, json_file, row
 
 from dpbench import cli
 from dpbench.errors import Exit, PlatformError
+from dpbench.results import reading
 from dpbench.results.cells import NEEDED
 from dpbench.results.observed import ResultFile
 from dpbench.results.reading import read
@@ -218,6 +221,37 @@ def test_what_cannot_be_read_is_said(path: str) -> None:
     with pytest.raises(PlatformError) as caught:
         read(path)
     assert path in str(caught.value)
+
+
+def test_a_pipe_is_waited_for_as_long_as_somebody_may_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "PATIENCE_S", 0.2)
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with pytest.raises(PlatformError, match=r"pipe: nobody has written to this pipe for 0 s$"):
+        read(str(path))
+
+    def write_slowly() -> None:
+        with open(path, "wb") as pipe:
+            time.sleep(0.5)
+            pipe.write(csv_text(ROWS))
+
+    writer = threading.Thread(target=write_slowly)
+    writer.start()
+    assert len(read(str(path)).observations) == len(ROWS)
+    writer.join()
+
+
+def test_a_file_without_end_is_refused(monkeypatch: pytest.MonkeyPatch, saved: Saved) -> None:
+    monkeypatch.setattr(reading, "LARGEST", 2**17)
+    with pytest.raises(PlatformError, match=r"file: is larger than 128 KiB$"):
+        read(saved(csv_text(ROWS) + bytes(2**18)))
+
+
+@pytest.mark.parametrize("data", [b'{"rows": [' + b"9" * 5000 + b"]}", b"schema,a\rb"])
+def test_damage_is_told_without_advice_for_programmers(saved: Saved, data: bytes) -> None:
+    with pytest.raises(PlatformError, match=r"file: is damaged[^;]*$") as caught:
+        read(saved(data))
+    assert " - " not in str(caught.value)
 
 
 def test_decimal_points_stay_points_in_any_locale(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dpbench.measure.stopping import Decision, enough_warmups, next_block
+from dpbench.measure.stopping import LONGEST_S, Decision, enough_warmups, next_block, next_warmups
 
 Clock = Callable[[int], float]
 
@@ -23,7 +23,7 @@ def run(
     samples: list[float] = []
     blocks: list[int] = []
     while True:
-        decision = next_block(samples, sum(samples), max_time, iters)
+        decision = next_block(samples, sum(samples), max_time, iters, first=sample(0))
         if not decision.block:
             return blocks, decision.reason, sum(samples)
         assert decision.reason is None
@@ -36,7 +36,7 @@ def test_steady_samples_stop_at_30_by_precision() -> None:
 
 
 def test_noisy_samples_go_on_in_blocks_of_10_then_of_a_tenth_until_the_interval_is_narrow() -> None:
-    blocks, reason, _ = run(noisy, max_time=1e6)
+    blocks, reason, _ = run(lambda index: noisy(index) / 10, max_time=1e6)
     assert reason == "precision"
     assert blocks[:10] == [6, 24] + [10] * 8
     assert blocks[10:] == [max(10, sum(blocks[:index]) // 10) for index in range(10, len(blocks))]
@@ -60,7 +60,7 @@ def test_a_block_is_cut_to_the_time_that_is_left() -> None:
 
 
 def test_six_samples_are_taken_however_long_they_take() -> None:
-    assert run(lambda index: 30.0) == ([6], "time", 180.0)
+    assert run(lambda index: 30.0) == ([1] * 6, "time", 180.0)
 
 
 def test_samples_that_never_settle_end_at_10000() -> None:
@@ -99,3 +99,32 @@ def test_warmups_end_after_a_quarter_of_the_time_limit_but_never_before_one() ->
 def test_warmups_asked_for_are_exact_whatever_the_time(asked: int) -> None:
     assert enough_warmups(asked, 0.0, max_time=2.0, warmup=asked)
     assert not enough_warmups(asked - 1, 1e9, max_time=2.0, warmup=asked)
+
+
+@pytest.mark.parametrize("seconds", [0.001, 0.04, 0.3, 0.7, 30.0])
+@pytest.mark.parametrize("iters", [None, 50])
+def test_no_block_is_expected_to_keep_a_signal_waiting(seconds: float, iters: int | None) -> None:
+    samples: list[float] = []
+    while block := next_block(samples, sum(samples), 60.0, iters, first=seconds).block:
+        assert block == 1 or block * seconds <= LONGEST_S
+        samples += [seconds] * block
+    assert len(samples) == (iters or (30 if seconds < 2 else 6))
+
+
+def test_what_cuts_blocks_does_not_make_the_interval_looked_at_more_often() -> None:
+    looks = [done for done in range(30, 200) if next_block([1.0] * done, 0.0, max_time=1e6).reason]
+    assert looks == [30, 40, 50, 60, 70, 80, 90, 100, 110, 121, 133, 146, 160, 176, 193]
+
+
+def test_warm_ups_double_and_are_cut_to_the_time_that_a_signal_waits() -> None:
+    def blocks(seconds: float, warmup: int | None) -> list[int]:
+        found: list[int] = []
+        while block := next_warmups(sum(found), sum(found) * seconds, 2.0, warmup):
+            found.append(block)
+        return found
+
+    assert blocks(1e-3, None) == [1, 1, 2, 4, 2]
+    assert blocks(0.3, 12) == [1, 1, 2, 3, 3, 2]
+    assert blocks(9.0, 3) == [1, 1, 1]
+    assert blocks(9.0, None) == [1]
+    assert blocks(9.0, 0) == []

@@ -18,6 +18,15 @@ def test_messages_that_find_no_room_leave_the_exit_code_as_it_is() -> None:
     assert job.returncode == 2
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+@pytest.mark.parametrize("command", [["list"], ["--help"], ["show", "ring"], ["env", "--json"]])
+def test_a_stdout_without_room_is_named(command: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        words = [sys.executable, "-m", "dpbench", *command]
+        job = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (job.returncode, job.stderr) == (3, "dpbench: stdout cannot be written: No space left on device\n")
+
+
 def test_messages_that_nobody_reads_leave_the_exit_code_as_it_is() -> None:
     reader, writer = os.pipe()
     os.close(reader)

@@ -113,7 +113,7 @@ def exchange(progress: Callable[[], Any] | None) -> Any:
 def watched(where: Where, seconds: float) -> tuple[list[int], list[str]]:
     ended: list[int] = []
     said: list[str] = []
-    with Watchdog(where, ended.append, said.append):
+    with Watchdog(where, said.append, ended.append, said.append):
         time.sleep(seconds)
     return ended, said
 
@@ -128,8 +128,8 @@ def at(state: str, progress: Callable[[], Any] | None = lambda: 0) -> Where:
 def test_what_stands_still_ends_the_job_and_says_where() -> None:
     ended, said = watched(at("exchange"), 6 * PATIENCE_S)
     assert ended == [4]
-    assert len(said) == 1
     assert said[0].startswith("rank 2 on n3: ring 4 MiB, iteration 17: stands; no progress for 0.1")
+    assert said[1:] == ["rank 2 saw no progress"]  # rank 0's last words
 
 
 def test_a_library_call_does_not_tell() -> None:
