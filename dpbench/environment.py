@@ -136,6 +136,13 @@ def in_slurm_step(environ: Mapping[str, str] = os.environ) -> bool:
     return step is not None and step < SPECIAL_SLURM_STEPS and tasks is not None
 
 
+def of_helper(environ: Mapping[str, str] = os.environ) -> bool:
+    """Return whether srun started a helper of mpirun, which started this rank: then SLURM_* tell of the helpers."""
+    found = launch(environ)
+    told = found.size if found and in_slurm_step(environ) else None
+    return told is not None and told != number(environ, "SLURM_STEP_NUM_TASKS")
+
+
 def number(environ: Mapping[str, str], name: str) -> int | None:
     """Return the variable as a number; None if it is unset or is not one, for variables can hold anything."""
     text = environ.get(name, "").strip()

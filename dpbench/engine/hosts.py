@@ -38,6 +38,20 @@ def same_node(leaders: list[int], hosts: list[str]) -> list[int]:
     return merged
 
 
+def crowd(cores: Sequence[set[int]]) -> tuple[list[int], set[int]] | None:
+    """Return which ranks of a machine, by the `cores` that each may use, are more than these cores; None if none are.
+
+    Of several such groups, the one with the fewest cores for its ranks.
+    """
+    found = []
+    for some in {frozenset(each) for each in cores} | {frozenset().union(*cores)}:
+        ranks = [rank for rank, each in enumerate(cores) if each <= some]
+        if len(ranks) > len(some):
+            found.append((len(some) / len(ranks), sorted(some), ranks))
+    _, shared, ranks = min(found, default=(0, [], []))
+    return (ranks, set(shared)) if ranks else None
+
+
 def allowed_cores() -> set[int]:
     """Return the cores that this process may run on, by number."""
     if hasattr(os, "sched_getaffinity"):

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from dpbench.environment import ill_launched, in_slurm_step, launch, launched, number, set_by_hand
+from dpbench.environment import ill_launched, in_slurm_step, launch, launched, number, of_helper, set_by_hand
 
 THRESHOLDS = ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_")
 ROOT_ALLOWED = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
@@ -64,8 +64,10 @@ def about_gpus(gpus: list[Mapping[str, Any]], cuda: Mapping[str, Any]) -> Iterat
         yield Finding(f"GPU {', '.join(divided)} is divided (MIG)", "its parts share memory and links")
 
 
-def about_slurm(environ: Mapping[str, str], allowed: int) -> Iterator[Finding]:
-    """Yield which Slurm variables do not match each other, or the cores."""
+def about_tasks(environ: Mapping[str, str], ranks: int | None = None) -> Iterator[Finding]:
+    """Yield where Slurm was asked for other tasks than for those of a node, or for more than there are `ranks`."""
+    if of_helper(environ):
+        return
     tasks, nodes = number(environ, "SLURM_NTASKS"), number(environ, "SLURM_JOB_NUM_NODES") or 1
     per_node = number(environ, "SLURM_NTASKS_PER_NODE")
     if tasks and per_node and tasks < per_node * nodes:
@@ -73,7 +75,14 @@ def about_slurm(environ: Mapping[str, str], allowed: int) -> Iterator[Finding]:
             f"SLURM_NTASKS={tasks} is less than {nodes} x SLURM_NTASKS_PER_NODE={per_node}",
             "ask for --ntasks and --nodes that match, or leave one of them out",
         )
-    step = in_slurm_step(environ)
+    if tasks and ranks and ranks < tasks:
+        yield Finding(f"SLURM_NTASKS={tasks} is more than the ranks here, {ranks}", "mpirun -n $SLURM_NTASKS, or srun")
+
+
+def about_slurm(environ: Mapping[str, str], allowed: int) -> Iterator[Finding]:
+    """Yield which Slurm variables do not match each other, or the cores."""
+    yield from about_tasks(environ)
+    step, per_node = in_slurm_step(environ), number(environ, "SLURM_NTASKS_PER_NODE")
     here = most(environ, "SLURM_STEP_TASKS_PER_NODE" if step else "SLURM_TASKS_PER_NODE") or per_node
     cores = most(environ, "SLURM_CPUS_ON_NODE") or (None if launched(environ) else allowed)
     if here and cores and here > cores:

@@ -19,6 +19,7 @@ from dpbench.measure.devices import CRASH, Chosen, Finding, choose, look_around,
 from dpbench.measure.ending import exit_code, unhidden, why_not_ok
 from dpbench.measure.groups import Group, among, make_groups
 from dpbench.measure.guard import guarded
+from dpbench.measure.mismatch import mismatches
 from dpbench.measure.options import Options
 from dpbench.measure.output import Output, RootOutput
 from dpbench.measure.sizes import Common, measure_first
@@ -97,7 +98,7 @@ def gather_facts(world: World, options: Options, chosen: Chosen) -> RunFacts:
         floor_s=None,
         timer_overhead_s=clock.overhead / 1e9,
         timer_resolution_s=clock.resolution / 1e9,
-        notes=options.notes + set_by_hand(world.size) + chosen.notes,
+        notes=options.notes + set_by_hand(world.size) + mismatches(world) + chosen.notes,
     )
     shared: RunFacts = world.from_root(among(world, options, chosen, facts, tuple(range(world.size))))
     return shared

@@ -121,3 +121,19 @@ def test_a_launched_shell_may_print_a_text_first_and_flood_the_messages_without_
     assert [(row["strategy"], row["ranks"]) for row in rows_of(job.stdout)] == [("ring", "2")]
     assert job.stderr.count("errno = 1") == 2000
     assert job.stderr.count("Strategies (-s):") == 1
+
+
+def test_a_run_that_got_less_than_was_asked_for_or_than_there_is_goes_on_and_notes_it() -> None:
+    slurm = {"NTASKS": "1", "NTASKS_PER_NODE": "2", "TASKS_PER_NODE": "1(x2)", "JOB_CPUS_PER_NODE": "40,8"}
+    slurm |= {"JOB_NODELIST": "nodes[006,011]", "JOB_NUM_NODES": "1(x2)", "STEP_ID": "", "PROCID": "1(x2)"}
+    command, environ = launcher()
+    one_core = ["taskset", "-c", str(min(os.sched_getaffinity(0))), *command, "--bind-to", "none", "-n", "2"]
+    told = ["env", *(f"SLURM_{name}={value}" for name, value in slurm.items())]
+    job = run([*one_core, *told, sys.executable, *DPBENCH, *RING, "--csv", "-"], environ, timeout=60)
+    assert job.returncode == 0, job.stderr
+    (row,) = rows_of(job.stdout)
+    assert (row["ranks"], row["nodes"]) == ("2", "1")
+    assert "W03" in row["warnings"].split()
+    said = " ".join(job.stderr.split())
+    assert "SLURM_NTASKS=1 is less than 1 x SLURM_NTASKS_PER_NODE=2: ask for" in said
+    assert re.search(f"ranks 0-1 share 1 of the {os.cpu_count()} cores of .*--cpus-per-task", said)

@@ -2,7 +2,16 @@
 
 import pytest
 
-from dpbench.environment import ill_launched, launched, rank_hint, rank_variables, set_by_hand, size_hint, speaks
+from dpbench.environment import (
+    ill_launched,
+    launched,
+    of_helper,
+    rank_hint,
+    rank_variables,
+    set_by_hand,
+    size_hint,
+    speaks,
+)
 
 BATCH_SCRIPT = {"SLURM_JOB_ID": "7", "SLURM_PROCID": "0", "SLURM_NTASKS": "8", "SLURM_LOCALID": "0"}
 SRUN = BATCH_SCRIPT | {"SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "4", "SLURM_PROCID": "2"}
@@ -46,6 +55,12 @@ def test_mpirun_inside_slurm_counts_and_not_the_srun_that_started_its_helpers() 
     helper = SRUN | {"SLURM_STEP_NUM_TASKS": "2", "SLURM_PROCID": "1"}
     environ = helper | {"PMI_RANK": "0", "PMI_SIZE": "64"}
     assert (rank_hint(environ), size_hint(environ), speaks(environ)) == (0, 64, True)
+    assert of_helper(environ)
+
+
+@pytest.mark.parametrize("environ", [{}, BATCH_SCRIPT, SRUN, SRUN | {"PMI_RANK": "2", "PMI_SIZE": "4"}, PTY])
+def test_what_srun_says_of_its_own_tasks_is_about_them(environ: dict[str, str]) -> None:
+    assert not of_helper(environ)
 
 
 def test_mpirun_inside_an_interactive_shell_is_a_launcher() -> None:

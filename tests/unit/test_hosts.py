@@ -1,6 +1,6 @@
 import pytest
 
-from dpbench.engine.hosts import allowed_cores, host_identity, same_node, with_own_core
+from dpbench.engine.hosts import allowed_cores, crowd, host_identity, same_node, with_own_core
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,20 @@ def test_this_process_may_use_some_core() -> None:
 )
 def test_ranks_that_can_have_a_core_of_their_own_are_counted(allowed: list[set[int]], alone: int) -> None:
     assert with_own_core(allowed) == alone
+
+
+@pytest.mark.parametrize(
+    ("cores", "crowded"),
+    [
+        ([{0}, {1}, {2, 3}], None),
+        ([{0, 1}] * 2, None),
+        ([{0}] * 3, ([0, 1, 2], {0})),
+        ([{0, 1}] * 3, ([0, 1, 2], {0, 1})),
+        ([{0, 1}, {1}, {1, 2, 3}, {1}], ([1, 3], {1})),  # others have cores to spare
+        ([{0}, {1}, {0, 1}], ([0, 1, 2], {0, 1})),
+    ],
+)
+def test_ranks_that_are_more_than_their_cores_are_found(
+    cores: list[set[int]], crowded: tuple[list[int], set[int]] | None
+) -> None:
+    assert crowd(cores) == crowded
