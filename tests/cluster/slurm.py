@@ -12,6 +12,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,13 +20,14 @@ from launcher import MARK, launcher, survivors
 
 NODES = 4
 CPUS = 4
+GPUS = 4
 DAEMONS = ("munged", "slurmctld", "slurmd")
 PROGRAMS = (*DAEMONS, "sbatch", "scontrol", "scancel", "sinfo", "srun")
 INSTALL = "apt-get install slurm-wlm munge libpmix-dev shellcheck"
 UNFINISHED = ("PENDING", "CONFIGURING", "RUNNING", "COMPLETING")
 
 TEMPLATE = Path(__file__).with_name("slurm.conf")
-NODE = "NodeName=n{number} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={cpus} RealMemory=4000"
+NODE = "NodeName=n{number} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={cpus} RealMemory=4000 {more}"
 
 
 class Job(NamedTuple):
@@ -88,17 +90,25 @@ class Slurm:
     def configure(self) -> None:
         """Write the files that the daemons need."""
         host, ports = platform.node(), free_ports(1 + self.nodes)
-        nodes = [NODE.format(number=n, host=host, port=ports[n], cpus=CPUS) for n in range(1, self.nodes + 1)]
+        node = partial(NODE.format, host=host, cpus=CPUS, more=f"Gres=gpu:{GPUS}")
+        nodes = [node(number=n, port=ports[n]) for n in range(1, self.nodes + 1)]
         (self.folder / "slurm.conf").write_text(
             TEMPLATE.read_text().format(
                 host=host, user=getpass.getuser(), folder=self.folder, ports=ports, nodes="\n".join(nodes)
             )
         )
+        self.pretend_gpus()
         for name in ("state", *(f"n{n}" for n in range(1, self.nodes + 1))):
             (self.folder / name).mkdir()
         key = self.folder / "munge.key"
         key.touch(mode=0o600)
         key.write_bytes(uuid.uuid4().bytes * 8)
+
+    def pretend_gpus(self) -> None:
+        """Give each node files in the place of the devices of GPUs."""
+        (self.folder / "gres.conf").write_text(f"Name=gpu File={self.folder}/gpu[0-{GPUS - 1}]\n")
+        for gpu in range(GPUS):
+            (self.folder / f"gpu{gpu}").touch()
 
     def start(self) -> None:
         """Start the daemons and return when every node waits for a job."""
@@ -133,14 +143,14 @@ class Slurm:
         environ = {**self.environ, **(env or {})}
         return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False, env=environ, cwd=cwd)
 
-    def run(
-        self, *command: str, log: Path, cwd: Path, env: Mapping[str, str] | None = None, timeout: float = 60
-    ) -> Job:
-        """Submit `sbatch *command` and return how the job ended; its output is in `log`, where {} is its number."""
+    def submit(self, *command: str, cwd: Path, env: Mapping[str, str]) -> str:
+        """Submit `sbatch *command` and return the job's number."""
         submitted = self.client("sbatch", "--parsable", *command, cwd=cwd, env=env)
         assert submitted.returncode == 0, submitted.stderr
-        number = submitted.stdout.strip()
-        log = Path(str(log).format(number))
+        return submitted.stdout.strip()
+
+    def wait(self, number: str, log: Path, timeout: float = 60) -> Job:
+        """Return how a job ended, whose output is in `log`."""
 
         def said() -> str:
             return log.read_text(errors="replace") if log.exists() else "(no output)"

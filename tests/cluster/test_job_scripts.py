@@ -10,6 +10,7 @@ import pytest
 from slurm import INSTALL
 
 JOBS = Path(__file__).parents[2] / "jobs"
+README = (JOBS / "README.md").read_text()
 BATCH = sorted(JOBS.glob("*.sbatch"))
 SHELL = sorted([*BATCH, *JOBS.glob("*.sh")])
 # Options of sbatch that take a value, by what the value looks like; None: there is no value.
@@ -25,7 +26,8 @@ OPTIONS = {
     "exclusive": None,
     "no-requeue": None,
 }
-REQUIRED = {"job-name", "nodes", "ntasks-per-node", "time", "output"}
+REQUIRED = {"job-name", "nodes", "ntasks-per-node", "exclusive", "time", "signal", "output", "no-requeue"}
+ANYWAY = {"HOME", "PATH", "PWD", "BASH_SOURCE"}  # variables that every shell has
 
 every_batch_script = pytest.mark.parametrize("script", BATCH, ids=lambda path: path.name)
 
@@ -46,6 +48,7 @@ def test_every_directive_is_an_option_that_slurm_knows(script):
         given.append(name)
     assert len(set(given)) == len(given)
     assert set(given) >= REQUIRED
+    assert f"#SBATCH --job-name=dpbench-{script.stem}\n" in script.read_text()
 
 
 @every_batch_script
@@ -54,6 +57,11 @@ def test_directives_stand_before_the_first_command_where_slurm_reads_them(script
     assert lines[0].startswith("#!")
     commands = [number for number, line in enumerate(lines) if line.strip() and not line.startswith("#")]
     assert all(number < commands[0] for number, line in enumerate(lines) if "#SBATCH" in line)
+
+
+def test_all_find_the_other_files_with_the_same_lines():
+    first, last = "# sbatch runs a copy", '. "$jobs/launch.sh"\n'
+    assert len({path.read_text().partition(first)[2].partition(last)[0] for path in BATCH}) == 1
 
 
 @every_batch_script
@@ -79,5 +87,6 @@ def test_a_rank_that_is_told_to_end_may_finish_what_it_does(tmp_path):
 def test_the_readme_names_every_variable_that_the_scripts_read():
     code = "\n".join(path.read_text() for path in SHELL)
     read = set(re.findall(r"\$\{?([A-Z][A-Z_]+)", code))
-    missing = [name for name in read if not name.startswith("SLURM_") and name not in (JOBS / "README.md").read_text()]
-    assert missing == ["HOME"]
+    missing = [name for name in read if not name.startswith("SLURM_") and name not in README]
+    assert set(missing) <= ANYWAY
+    assert [path.name for path in SHELL if f"`{path.name}`" not in README] == ["launch.sh", "rank.sh"]

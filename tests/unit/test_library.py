@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from dpbench.engine.library import bound_library
+from dpbench.engine import library
+from dpbench.engine.library import Library, bound_library, local_launcher
 from dpbench.errors import PlatformError
 
 STUB = """
@@ -36,3 +37,15 @@ def test_a_process_that_ends_early_without_a_word_is_no_library(
     stub(tmp_path, monkeypatch, "M.Init = lambda: sys.exit(0)")
     with pytest.raises(PlatformError, match=r"the MPI library cannot start here \(exit code 0\)"):
         bound_library(started=True)
+
+
+@pytest.mark.parametrize(
+    ("version", "more"), [("Open MPI v5.0.11", ["--oversubscribe"]), ("MPICH Version:      5.0.2", [])]
+)
+def test_more_ranks_than_cores_start_on_this_machine_with_either_library(
+    version: str, more: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(library, "bound_library", lambda: Library(version, None))
+    monkeypatch.setattr(library, "find_mpiexec", lambda _: "mpiexec")
+    command, _ = local_launcher()
+    assert command == ["mpiexec", *more]
