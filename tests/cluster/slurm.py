@@ -149,7 +149,7 @@ class Slurm:
         assert submitted.returncode == 0, submitted.stderr
         return submitted.stdout.strip()
 
-    def wait(self, number: str, log: Path, timeout: float = 60) -> Job:
+    def wait(self, number: str, log: Path, timeout: float) -> Job:
         """Return how a job ended, whose output is in `log`."""
 
         def said() -> str:

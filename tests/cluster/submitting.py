@@ -38,7 +38,7 @@ class Desk:
         output = f"--output={self.folder / 'job-%j.log'}"
         return self.slurm.submit(output, *command, cwd=cwd or self.folder, env=own | {"RESULTS": self.results} | env)
 
-    def wait(self, number: str, timeout: float = 60) -> Job:
+    def wait(self, number: str, timeout: float = 120) -> Job:
         """Return how a job ended."""
         return self.slurm.wait(number, self.folder / f"job-{number}.log", timeout)
 

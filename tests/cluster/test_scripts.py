@@ -52,12 +52,10 @@ def test_the_gate_decides_the_exit_code_and_without_a_baseline_it_is_said_how_to
     (remedy,) = re.findall("if this run is to be one: (cp .*); else set BASELINE$", job.output, re.MULTILINE)
     subprocess.run(["bash", "-c", remedy], cwd=desk.folder, check=True)
     text = (desk.folder / "baseline.csv").read_text()
-    (desk.folder / "baseline.csv").write_text(multiplied(text, 100))
     (desk.folder / "of yore.csv").write_text(multiplied(text, 0.001))
-    numbers = [desk.submit(*size, **values, BASELINE=path) for path in ("", "of yore.csv")]
-    faster, slower = map(desk.wait, numbers)
-    assert (faster.state, faster.code) == ("COMPLETED", 0), faster.output
-    assert (slower.state, slower.code) == ("FAILED", 1), slower.output
+    job = desk.run(*size, **values, BASELINE="of yore.csv")
+    assert (job.state, job.code) == ("FAILED", 1), job.output
+    assert "slower" in job.output
 
 
 def multiplied(text, factor):
@@ -77,7 +75,7 @@ def test_without_slurm_the_sweep_runs_on_this_machine(tmp_path):
 
     def local(*options):
         command = ["bash", str(tmp_path / "jobs" / "local.sh"), *QUICK, *options]
-        return subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+        return subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
 
     job = local()
     assert job.returncode == 0, job.stdout + job.stderr
