@@ -37,5 +37,5 @@ dpbench=(python3 -m dpbench)
 # dpbench=(apptainer exec "$HOME/dpbench.sif" python3 -m dpbench)
 
 # More options for the launchers.
-srun_options=()    # --cpu-bind=cores
-mpirun_options=()  # --bind-to core
+srun_options=()   # --cpu-bind=cores
+mpirun_options=() # Open MPI: --bind-to core, with --cpus-per-task also --map-by "slot:PE=$SLURM_CPUS_PER_TASK"
