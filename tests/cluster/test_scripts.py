@@ -33,6 +33,17 @@ def test_the_smoke_test_runs_from_a_clean_checkout_and_leaves_a_folder_with_all_
     assert re.search("^MPI .*MPI", (folder / "env.txt").read_text(), re.MULTILINE)
 
 
+def test_one_allocation_shows_how_the_strategies_scale(desk):
+    values = {"SIZES": "4K", "PLACEMENT": "spread", **MPIRUN}
+    job = desk.run("--nodes=2", "--ntasks-per-node=2", script("scaling"), "--iters", "2", "--warmup", "1", **values)
+    assert (job.state, job.code) == ("COMPLETED", 0), job.output
+    assert re.search("^4 KiB, scaling +ranks", job.output, re.MULTILINE)
+    assert "SLURM_" not in job.output  # mpirun's helpers are fewer than its ranks; that is no mismatch
+    assert {(row["strategy"], row["ranks"]) for row in desk.rows(job)} == {
+        (strategy, ranks) for strategy in STRATEGIES for ranks in ("2", "4")
+    }
+
+
 def test_gpus_are_measured_direct_and_staged(desk):
     gpus = environment(aware=True) | {"STANDIN_DEVICES": "2"}
     size = ("--gpus-per-node=2", *ONE_NODE)
