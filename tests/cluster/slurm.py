@@ -188,4 +188,4 @@ def until(condition: Callable[[], object], patience_s: float, explain: Callable[
     deadline = time.monotonic() + patience_s
     while not condition():
         assert time.monotonic() < deadline, f"not within {patience_s} s:\n{explain()}"
-        time.sleep(0.1)
+        time.sleep(0.2)
