@@ -14,9 +14,10 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
+from random import randrange
 from typing import NamedTuple
 
-from launcher import MARK, launcher, survivors
+from launcher import MARK, SHARED, launcher, remove_unused, survivors
 
 NODES = 4
 CPUS = 4
@@ -47,6 +48,7 @@ class Slurm:
         assert not missing, f"not installed: {', '.join(missing)}; {INSTALL}"
         self.nodes = nodes
         self.mark = uuid.uuid4().hex
+        self.shared_before = set(SHARED.glob("*"))
         self.daemons: list[subprocess.Popen[bytes]] = []
         # Not below pytest's folder: the names of sockets may have 107 characters.
         self.folder = Path(tempfile.mkdtemp(prefix="dpbench-slurm-"))
@@ -66,6 +68,7 @@ class Slurm:
         for daemon in self.daemons:
             daemon.wait()
         shutil.rmtree(self.folder)
+        remove_unused(self.shared_before)
 
     def kill(self) -> bool:
         """Kill every process of the cluster and return whether there was one."""
@@ -94,7 +97,12 @@ class Slurm:
         nodes = [node(number=n, port=ports[n]) for n in range(1, self.nodes + 1)]
         (self.folder / "slurm.conf").write_text(
             TEMPLATE.read_text().format(
-                host=host, user=getpass.getuser(), folder=self.folder, ports=ports, nodes="\n".join(nodes)
+                host=host,
+                user=getpass.getuser(),
+                folder=self.folder,
+                ports=ports,
+                nodes="\n".join(nodes),
+                first=first_job(),
             )
         )
         self.pretend_gpus()
@@ -172,6 +180,11 @@ class Slurm:
 def program(name: str) -> str | None:
     """Return the path of a program of Slurm, whose daemons lie where ordinary users do not look."""
     return shutil.which(name) or shutil.which(name, path="/usr/sbin:/usr/local/sbin")
+
+
+def first_job() -> int:
+    """Return a number that no job has had: MPICH calls its shared memory by them, and killed ranks leave theirs."""
+    return randrange(1, 2**25)
 
 
 def free_ports(count: int) -> list[int]:

@@ -42,6 +42,11 @@ class Desk:
         """Return how a job ended."""
         return self.slurm.wait(number, self.folder / f"job-{number}.log", timeout)
 
+    def said(self, number: str) -> str:
+        """Return what Slurm says of a job, and its log."""
+        log = self.folder / f"job-{number}.log"
+        return f"{self.slurm.facts(number)}\n{log.read_text() if log.exists() else '(no output)'}"
+
     def run(self, *command: str, cwd: Path | None = None, **env: str) -> Job:
         """Submit a job and return how it ended."""
         return self.wait(self.submit(*command, cwd=cwd, **env))

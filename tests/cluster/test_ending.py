@@ -1,7 +1,7 @@
 """Jobs that are ended before they are done keep what they have measured, on a real Slurm."""
 
 import pytest
-from slurm import until
+from slurm import UNFINISHED, until
 from submitting import MPIRUN, ONE_NODE, SRUN, Desk, script
 
 # The habits of nccl-tests: hours, here.
@@ -24,7 +24,8 @@ def limited(desk):
 
 
 def measured(desk, number):
-    """Return how many rows a job has written."""
+    """Return how many rows a job has written, which must not have ended."""
+    assert desk.slurm.facts(number)["JobState"] in UNFINISHED, desk.said(number)
     try:
         return len(desk.rows(number))
     except (ValueError, OSError):  # it has no folder yet, or no file
@@ -43,7 +44,7 @@ def kept(desk, number):
 
 def ended(desk, number, *how):
     """Cancel a job when it has measured two sizes, and return how it ended."""
-    until(lambda: measured(desk, number) >= 8, 120, lambda: "no rows")
+    until(lambda: measured(desk, number) >= 8, 120, lambda: desk.said(number))
     desk.slurm.client("scancel", *how, number)
     return desk.wait(number)
 
