@@ -6,7 +6,7 @@
 #
 # Open MPI
 # module load gcc openmpi
-# LAUNCHER=${LAUNCHER:-srun} SRUN_MPI=${SRUN_MPI:-pmix}   # without them: mpirun
+# LAUNCHER=${LAUNCHER:-srun} SRUN_MPI=${SRUN_MPI:-pmix}   # without them mpirun, which its authors recommend
 # export OMPI_MCA_pml=ucx UCX_NET_DEVICES=mlx5_0:1
 #
 # MPICH
