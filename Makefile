@@ -5,7 +5,7 @@ RANKS ?= 4
 ARGS ?=
 TORCH ?= torch==2.13.0+cpu
 SYSTEM = tests/cluster tests/standin tests/lab
-BESIDE = -n 2 --dist loadgroup
+BESIDE = -n 2 --dist loadscope
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 unexport PYTHONDONTWRITEBYTECODE # else every rank compiles the package anew

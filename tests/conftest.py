@@ -1,21 +1,27 @@
 """Makes `tests/` importable, so that tests can say `from launcher import mpirun`, and keeps jobs from meeting.
 
-With pytest-xdist (`-n 2 --dist loadgroup`) the tests of a folder that start ranks, labs or a Slurm run in turn, beside
+With pytest-xdist (`-n 2 --dist loadscope`) the tests of a folder that start ranks, labs or a Slurm run in turn, beside
 others.
 """
 
 import os
-from pathlib import Path
+from typing import Any
 
 import pytest
 
 # Open MPI spends a second of every start on asking libfabric for networks that a test's ranks do not use.
 os.environ.setdefault("OMPI_MCA_btl", "^ofi")
 
-ALONE = {Path(__file__).parent / folder for folder in ("mpi", "cluster", "standin", "lab")}
+IN_TURN = {"faults": "ranks", "mpi": "ranks", "cluster": "cluster", "standin": "standin", "lab": "lab"}
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        for folder in ALONE.intersection(item.path.parents):
-            item.add_marker(pytest.mark.xdist_group(folder.name))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Return a scheduler that gives all tests of such a folder to one worker, and all others to whoever is free."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class InTurn(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return next((IN_TURN[folder] for folder in nodeid.split("/")[:2] if folder in IN_TURN), nodeid)
+
+    return InTurn(config, log)

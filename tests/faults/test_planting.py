@@ -3,8 +3,6 @@
 import planting
 import pytest
 
-pytestmark = pytest.mark.xdist_group("mpi")  # in turn with the other tests that start ranks
-
 
 @pytest.mark.parametrize("part", range(4))
 def test_whatever_happens_to_a_rank_the_job_ends_soon_rightly_and_with_its_rows(part: int) -> None:

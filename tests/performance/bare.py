@@ -24,7 +24,7 @@ CLOSE, CLOSE_S = 0.03, 0.3e-6  #: what the two may differ by: either will do
 
 
 def plain(comm: Any, gradient: Any, output: Any, number: int, stream: int) -> list[int]:
-    """Return this rank's times in nanoseconds: of calls in place, or of each a mean over `stream` calls out of place."""
+    """Return this rank's times in nanoseconds: of calls in place, or of each a mean of calls out of place."""
     from mpi4py import MPI
 
     sent, summed = ([MPI.memory.frombuffer(array), len(array), MPI.FLOAT] for array in (gradient, output))
