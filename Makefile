@@ -37,6 +37,7 @@ perf: .venv/dev.installed .venv-mpich/dev.installed .venv-gloo/installed ## comp
 	failed=0; \
 	.venv/bin/python tests/performance/engine.py $(ARGS) || failed=1; \
 	.venv-mpich/bin/python tests/performance/engine.py $(ARGS) || failed=1; \
+	for venv in .venv .venv-mpich; do $$venv/bin/python tests/performance/bare.py || failed=1; done; \
 	.venv-mpich/bin/python tests/performance/network.py $(foreach venv,.venv-mpich .venv .venv-gloo,$(CURDIR)/$(venv)/bin/python) \
 	  || failed=1; \
 	exit $$failed
@@ -45,7 +46,7 @@ lint: .venv/dev.installed ## check style and types
 	.venv/bin/python -m ruff check
 	.venv/bin/python -m mypy
 
-faults: .venv/dev.installed .venv-mpich/dev.installed ## plant some 300 faults, with both MPIs: every job ends as it should
+faults: .venv/dev.installed .venv-mpich/dev.installed ## plant some 400 faults, with both MPIs: every job ends as it should
 	failed=0; for venv in .venv .venv-mpich; do $$venv/bin/python tests/faults/planting.py $(ARGS) || failed=1; done; exit $$failed
 
 clean: ## remove the environments and all caches

@@ -108,6 +108,11 @@ def format_time(seconds: float) -> str:
     return f"{value:.{max(0, 4 - whole_digits)}f} {unit}"
 
 
+def time_text(seconds: float) -> str:
+    """Return `seconds` as tables and sentences show them: `12.34 µs`."""
+    return format_time(seconds).replace("us", "µs")
+
+
 def format_numbers(values: Iterable[int]) -> str:
     """Return the numbers, sorted, neighbours together: `0-3,5`."""
     runs: list[list[int]] = []

@@ -24,7 +24,7 @@ mkdir -p "$results" || fail "the folder '$results' cannot be made; set RESULTS t
 
 # Slurm's log, where it is a file. A link has all of it, also of a job that is killed.
 log=$(readlink "/proc/$$/fd/1") || log=
-if [[ -f $log ]]; then
+if [[ -z ${local_job:-} && -f $log ]]; then
   ln -f "$log" "$results/log.txt" 2>/dev/null || ln -sf "$log" "$results/log.txt"
 fi
 

@@ -37,15 +37,17 @@ class Bell:
         self.places: list[tuple[str, int]] = []
         if not rings:
             return
-        port, key = 0, secrets.token_hex(16)
+        port, addresses = 0, list[str]()
         if world.rank == 0:
             with suppress(OSError):
                 self.server = socket.create_server(("", 0))
+                addresses = own_addresses()
                 port = self.server.getsockname()[1]
-        port, self.key, addresses, machine = world.from_root((port, key, own_addresses(), machine_identity()))
-        if port:
-            near = ["127.0.0.1"] if machine == machine_identity() else addresses
-            self.places = [(address, port) for address in near]
+        told = (port, secrets.token_hex(16), addresses, machine_identity())
+        port, self.key, addresses, machine = world.from_root(told)
+        if port:  # containers of one machine may have networks of their own
+            near = ["127.0.0.1"] if machine == machine_identity() else []
+            self.places = [(address, port) for address in near + addresses]
         if self.server:
             Thread(target=self.listen, name="bell", daemon=True).start()
 
@@ -75,10 +77,12 @@ class Bell:
         """Wait for ranks that ring."""
         assert self.server
         while True:
-            with suppress(OSError):
+            try:
                 line, _ = self.server.accept()
                 with line:
                     self.answer(line)
+            except OSError:
+                sleep(DRAIN_S)
 
     def answer(self, line: socket.socket) -> None:
         """Do what somebody asks for who knows the key, and say when it is done."""

@@ -44,7 +44,7 @@ class Bench:
         self.stages = stages
         self.options = options
         self.say = say
-        self.where = f" on {world.size} ranks" if options.scaling else ""  #: is said behind each size
+        self.suffix = f" on {world.size} ranks" if options.scaling else ""  #: is said behind each size
         self.most = most_runs(options)
         self.streams = options.cadence == STREAMING
         self.signals = signals
@@ -90,7 +90,7 @@ class Bench:
             if case.phases is not None:
                 case.phases.finish(self.world)
             if self.options.json is not None and case.samples and not case.wrong:
-                case.raw = gathered(self.world, case.own, everything=self.options.raw == "all")
+                case.raw = gathered(self.world, case.own, self.options.raw == "all", case.stream)
             case.release()
         return cases
 
@@ -100,7 +100,8 @@ class Bench:
         if case.phases is not None:
             case.phases.forget()  # it was no sample
         least = 1 if self.options.warmup is None else self.options.warmup
-        expected = seconds * (least + (self.options.iters or 6))
+        stream = stream_of(seconds, self.options.max_time) if self.streams else 1
+        expected = seconds * (least + stream * (self.options.iters or 6))
         if expected > LONG and not case.finished_at:
             self.say(f"{self.label(case)} is expected to take {expected:.0f} s")
 
@@ -152,7 +153,7 @@ class Bench:
         if case.phases is not None:
             case.phases.add(self.world, iterations)
         if self.options.check:
-            reach("checking", self.world.rank, self.world.size)
+            reach("checking", self.world.number, self.world.where.size)
             case.wrong = self.world.sum(case.result.count_wrong(iterations))
             if case.wrong:
                 case.finish("wrong")
@@ -184,4 +185,4 @@ class Bench:
 
     def size(self, plans: list[Plan]) -> str:
         """Return the size of some cases, as people read it."""
-        return f"{format_size(plans[0].bytes)}{self.where}"
+        return f"{format_size(plans[0].bytes)}{self.suffix}"

@@ -46,7 +46,7 @@ class Calibration:
     def link(self) -> Link:
         """Return what the links between the nodes allow."""
         me, firsts = self.world.rank, self.firsts
-        reach("calibrating", me, self.world.size)
+        reach("calibrating", self.world.number, self.world.where.size)
         alike = same_place(self.nodes, me)
         rank = self.rate(lambda lo, hi: shift(me, firsts, lo, hi))
         everybody = self.rate(lambda lo, hi: shift(me, alike, lo, hi)) if len(firsts) < self.world.size else rank

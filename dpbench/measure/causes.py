@@ -10,7 +10,7 @@ from dpbench.measure.statistics import Summary
 from dpbench.measure.stopping import ENOUGH_SAMPLES, LEAST_SAMPLES, MOST_SAMPLES, PRECISION
 from dpbench.results.facts import RunFacts
 from dpbench.results.link import Link, addition_s, limit_s
-from dpbench.units import format_time
+from dpbench.units import time_text as time
 
 READINGS = 20  #: of the clock that a median lasts: they cost it 5 % (Hoefler & Belli, SC15, section 4.2.1)
 STEPS = 10  #: of the clock that a median lasts: it is known to a tenth (the same)
@@ -155,10 +155,8 @@ def misshapen(row: Measured) -> Cause | None:
 def too_fast(row: Measured) -> Cause | None:
     """W13: faster than the links were measured to be."""
     limit = limit_s(row.case.ports.load, row.link) if row.link and row.case.ports else 0.0
-    if limit <= MOST_OF_LIMIT * row.median:
-        return None
     text = f"median {time(row.median)} is less than the {time(limit)} that the measured links allow"
-    return Cause(text, over(limit, row.median))
+    return Cause(text, over(limit, row.median)) if limit > MOST_OF_LIMIT * row.median else None
 
 
 def few(row: Measured) -> Cause | None:
@@ -169,8 +167,7 @@ def few(row: Measured) -> Cause | None:
 
 def doubtful_path(row: Measured) -> Cause | None:
     """W16: a GPU was to be measured, and it is not known that its memory is what travels."""
-    why = row.facts.paths.get(row.case.plan.device)
-    return Cause(why) if why else None
+    return Cause(why) if (why := row.facts.paths.get(row.case.plan.device)) else None
 
 
 def adding(row: Measured) -> Cause | None:
@@ -184,14 +181,17 @@ def adding(row: Measured) -> Cause | None:
     return Cause(text, over(additions, limit))
 
 
+def interleaved(row: Measured) -> Cause | None:
+    """W18: the ring comes back to nodes that it has left."""
+    roles, crossings, nodes = row.case.plan.roles, row.facts.crossings, len(row.facts.hosts)
+    if not roles or not roles.ring or crossings <= nodes:
+        return None
+    return Cause(f"the ring crosses nodes in {crossings} hops, where {nodes} would do", crossings / nodes)
+
+
 def over(value: float, base: float) -> float:
     """Return the quotient, also of a clock that stood still."""
     return value / base if base else float("inf")
-
-
-def time(seconds: float) -> str:
-    """Return a time as people read it."""
-    return format_time(seconds).replace("us", "µs")
 
 
 def percent(share: float) -> str:

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
-from dpbench.errors import DpbenchError, Exit, Stopped
+from dpbench.errors import DpbenchError, Exit
 from dpbench.results.record import Row
+
+OUTPUT_LOST = (Exit.ENVIRONMENT, Exit.READER_LEFT)
 
 
 def exit_code(rows: Sequence[Row], strict: bool) -> Exit:
@@ -21,7 +23,7 @@ def exit_code(rows: Sequence[Row], strict: bool) -> Exit:
 
 def unhidden(error: DpbenchError, rows: Sequence[Row]) -> DpbenchError:
     """Return the error, which must not hide a wrong result, as the loss of some output would."""
-    if error.agreed and not isinstance(error, Stopped) and exit_code(rows, strict=False) == Exit.WRONG:
+    if error.agreed and error.code in OUTPUT_LOST and exit_code(rows, strict=False) == Exit.WRONG:
         error.code = Exit.WRONG
     return error
 

@@ -22,7 +22,7 @@ from dpbench.measure.guard import guarded
 from dpbench.measure.mismatch import mismatches
 from dpbench.measure.options import Options
 from dpbench.measure.output import Output, RootOutput
-from dpbench.measure.sizes import Common, measure_first
+from dpbench.measure.sizes import Common, measure_first, missing
 from dpbench.measure.timer import Timer
 from dpbench.results.facts import RunFacts
 from dpbench.results.record import Row
@@ -57,6 +57,7 @@ def measured(
     bell.words, signals.last_words = output.give_up, bell.ring
     rows: list[Row] = []
     try:
+        output.comes(partial(missing, groups, options))
         cases = sum(len(plans) for group in groups for plans in group.blocks)
         output.begin(facts, cases, background(world, options, chosen, groups))
         if any(device.direct for device in chosen.devices):

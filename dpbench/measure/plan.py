@@ -59,7 +59,7 @@ def check_servers(servers: int | None, dedicated: bool, ranks: int) -> None:
     if most < 1:
         raise UsageError("--dedicated-servers needs at least 2 ranks, one to serve and one to work; start more")
     if (servers or 0) > most:
-        others = ", one less than the ranks because they do not work" if dedicated else " as there are ranks"
+        others = f", one less than the {ranks} ranks because they do not work" if dedicated else " as there are ranks"
         raise UsageError(f"--servers {servers} is too many: at most {most}{others}")
 
 
@@ -79,7 +79,8 @@ def plan_case(options: Options, name: str, device: str, size: int, layout: Layou
         roles = strategy.roles(layout.ranks, options.servers, options.dedicated)
     except Unsuitable as reason:
         return Plan(name, device, size, count, None, reason=str(reason))
-    roles = replace(roles, ring=layout.ring)
+    if strategy.ordered:
+        roles = replace(roles, ring=layout.ring)
     if not isinstance(strategy, Scheduled):
         adds_up = isinstance(strategy, Library) and strategy.in_place and options.cadence == STREAMING
         return Plan(name, device, size, count, None if adds_up else roles, reason=IN_PLACE if adds_up else None)

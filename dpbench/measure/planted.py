@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from threading import Event
-from time import perf_counter, sleep, time
+from time import sleep, time
 from typing import Any
 
 from dpbench.errors import PlatformError
 from dpbench.hooks import Hook, hooks, value_of
 from dpbench.measure.case import Case
 from dpbench.measure.expected import Sums
+from dpbench.measure.timing import busy
 
 ALL = ""  # strategies together
 LASTING = ("corrupt", "slow")  # from their iteration on; of corrupt results not all are checked
@@ -79,13 +80,6 @@ def fail(_: Case | None, value: str) -> None:
 
         raise click.ClickException("planted")
     raise PlatformError("planted") if name == "PlatformError" else getattr(builtins, name)("planted")
-
-
-def busy(seconds: float) -> None:
-    """Keep the core busy: sleeping is not as exact."""
-    end = perf_counter() + seconds
-    while perf_counter() < end:
-        pass
 
 
 def drop(case: Case, value: str) -> None:

@@ -32,6 +32,7 @@ CHECKS: Mapping[str, Check] = {
     "W14": Check(causes.few, "raise --iters or --max-time"),
     "W16": Check(causes.doubtful_path, "take an MPI library that says it takes GPU memory, or --device cuda-staged"),
     "W17": Check(causes.adding, "the additions are the limit, not the links: take another --dtype, or GPUs"),
+    "W18": Check(causes.interleaved, "leave out --ring-order world, or number the ranks node by node"),
 }
 
 

@@ -21,11 +21,11 @@ class Own:
     samples: list[int] = field(default_factory=list)
 
 
-def gathered(world: "World", own: Own, everything: bool) -> Raw | None:
+def gathered(world: "World", own: Own, everything: bool, stream: int = 1) -> Raw | None:
     """Return the times of all ranks, on rank 0; of many, unless `everything` is asked for, only the essence."""
     gather = all_times if everything or world.size <= FEW else essence
     first, warmups, samples = (gather(world, each) for each in (own.first, own.warmups, own.samples))
-    return Raw(first, warmups, samples) if world.rank == 0 else None
+    return Raw(first, warmups, samples, stream) if world.rank == 0 else None
 
 
 def all_times(world: "World", mine: list[int]) -> Times:

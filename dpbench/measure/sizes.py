@@ -58,28 +58,20 @@ def size_by_size(bench: Bench, groups: list[Group], output: RootOutput) -> list[
 
     Raises Stopped, once all rows that are missing are marked, also those of the other groups.
     """
-    group = groups[0]
-
-    def parts(cases: list[Case], facts: RunFacts) -> list[Breakdown]:
-        return [reported(case, bench.options, facts) for case in cases]
-
-    def missing(done: int, reason: str) -> list[Breakdown]:
-        left = [replace(group, blocks=group.blocks[done:]), *groups[1:]]
-        plans = [(plan, each.facts) for each in left for block in each.blocks for plan in block]
-        return [row for plan, facts in plans for row in parts([skipped(plan, reason)], facts)]
-
+    group, options = groups[0], bench.options
     rows: list[Row] = []
     clocks = Clocks(bench.world, any(stage.device.name != "cpu" for stage in bench.stages.values()))
     for done, plans in enumerate(group.blocks):
-        output.comes(partial(missing, done))
+        left = partial(missing, [replace(group, blocks=group.blocks[done:]), *groups[1:]], options)
+        output.comes(left)
         try:
             cases = bench.measure(plans, output.step)
         except Stopped as stop:
             reason = f"stopped by {stop.name}"
-            output.stop(reason, missing(done, reason))
+            output.stop(reason, left(reason))
             raise
         clocks.note(cases)
-        found = parts(cases, group.facts)
+        found = [reported(case, options, group.facts) for case in cases]
         rows += [each.row for each in found]
         try:
             output.size(found)
@@ -87,6 +79,12 @@ def size_by_size(bench: Bench, groups: list[Group], output: RootOutput) -> list[
             raise unhidden(error, rows) from error.__cause__
         bench.world.where.written.append(bench.size(plans))
     return rows
+
+
+def missing(groups: list[Group], options: Options, reason: str) -> list[Breakdown]:
+    """Return the rows of all cases of some groups, skipped for a reason."""
+    cases = [(skipped(plan, reason), group.facts) for group in groups for block in group.blocks for plan in block]
+    return [reported(case, options, facts) for case, facts in cases]
 
 
 def reported(case: Case, options: Options, facts: RunFacts) -> Breakdown:

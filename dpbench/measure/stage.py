@@ -86,7 +86,7 @@ class Stage:
 
     def buffers(self, count: int) -> Buffers:
         """Return the buffers of `count` elements, the input filled. Raises Unsuitable if there is no memory."""
-        reach("building", self.world.rank, self.world.size)
+        reach("building", self.world.number, self.world.where.size)
         dtype, training = self.options.dtype, self.options.training
         buffers = Buffers(*pair_of(self.device, count, dtype))
         if training is not None:

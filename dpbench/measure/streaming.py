@@ -9,11 +9,12 @@ from collections.abc import Callable
 STREAM = 20  #: exchanges between two barriers: nccl-tests' default
 LEAST_STREAM = 2  #: fewer are no stream
 SHARE = 0.1  #: of `--max-time`, which one sample should not exceed: so at least 6 find room in it; ours
+MOST_S = 1.0  #: nor this, for signals are heeded between samples
 
 
 def stream_of(seconds: float, max_time: float) -> int:
     """Return how many exchanges of so many seconds make one sample."""
-    room = SHARE * max_time / seconds if seconds > 0 else STREAM
+    room = min(SHARE * max_time, MOST_S) / seconds if seconds > 0 else STREAM
     return min(STREAM, max(LEAST_STREAM, int(room)))
 
 

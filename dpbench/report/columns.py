@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dpbench.results.record import STREAMING, Row
-from dpbench.units import format_time
+from dpbench.units import time_text
 
 NOTHING = "n/a"  #: not measured or not defined
 MOST_DECIMALS = 5  #: that fit; smaller rates have an exponent
@@ -41,7 +41,7 @@ def time(row: Row) -> str | None:
     """Return the median, or that the result is wrong, for then no time is worth reading."""
     if row.quality == "invalid":
         return "WRONG"
-    return None if row.time_median_s is None else format_time(row.time_median_s).replace("us", "µs")
+    return None if row.time_median_s is None else time_text(row.time_median_s)
 
 
 def interval(row: Row) -> str | None:

@@ -24,7 +24,7 @@ def footer(facts: RunFacts, parts: Sequence[Breakdown]) -> Iterator[str]:
     yield from (f"{column.head}\t{column.meaning}" for column in shown)
     if facts.ranks == 1:
         yield "One rank sends nothing: rates are n/a. Use more: --ranks N, or mpirun -n N."
-    elif "host-memory" in facts.scopes.values():
+    elif any(row.scope == "host-memory" for row in rows):
         yield "One node: its ranks share memory, which is not a network: no claim about one."
 
 

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 
 from dpbench.report.columns import NOTHING, limit, time
 from dpbench.results.record import WHOLE, Row
-from dpbench.units import format_size, format_time
+from dpbench.units import format_size, time_text
 
 LINE = "{:<20}{:>6}{:>7}{:>12}{:>9}"
 BOUND = LINE + "{:>12}{:>8}{:>6}"
 
 LEGEND = (
-    "growth\ttime / time at the fewest ranks",
+    "growth\ttime / time at the fewest ranks of the same scope",
     "bound\tthe time that the busiest port's rate allows at best, and its growth",
 )
 
@@ -37,7 +37,8 @@ def table(rows: Sequence[Row], bounded: bool) -> Iterator[str]:
     several = len({row.device for row in rows}) > 1
     for strategy, device in dict.fromkeys((row.strategy, row.device) for row in rows):
         mine = [row for row in rows if (row.strategy, row.device) == (strategy, device)]
-        first = next((row for row in mine if row.time_median_s), mine[0])
+        timed = [row for row in mine if row.time_median_s] or mine
+        first = next((row for row in timed if row.scope == mine[-1].scope), timed[0])
         name = f"{strategy} on {device}" if several else strategy
         for row in mine:
             yield style.format(name, *cells(row, first)).rstrip()
@@ -49,8 +50,9 @@ def cells(row: Row, first: Row) -> Iterator[str]:
     """Yield what a row shows; `first` is the strategy's row with the fewest ranks."""
     yield from (str(row.ranks), str(row.nodes))
     yield "skipped" if row.quality == "skipped" else time(row) or NOTHING
-    yield times(row.time_median_s, first.time_median_s)
-    yield format_time(row.limit_s).replace("us", "µs") if row.limit_s else NOTHING
+    comparable = row.scope == first.scope  # memory and a network are not
+    yield times(row.time_median_s, first.time_median_s) if comparable else NOTHING
+    yield time_text(row.limit_s) if row.limit_s else NOTHING
     yield times(row.limit_s, first.limit_s)
     yield limit(row) or NOTHING
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dpbench.results.facts import RunFacts
 from dpbench.results.link import Link
 from dpbench.results.record import STREAMING
-from dpbench.units import format_time
+from dpbench.units import time_text
 
 HOSTS_SHOWN = 4
 PLACES_SHOWN = 16  #: of a ring
@@ -46,7 +46,7 @@ def group(facts: RunFacts, *, is_part: bool = False, quiet: bool = False) -> Ite
 def measured(facts: RunFacts) -> Iterator[str]:
     """Yield the lines about what was measured before anything else."""
     if facts.floor_s is not None:
-        floor = format_time(facts.floor_s).replace("us", "µs")
+        floor = time_text(facts.floor_s)
         yield f"floor\t{floor}: an exchange of nothing, timed in the same way"
     for device, link in facts.links.items():
         yield f"link\t{describe(link)}{f' ({device})' if len(facts.links) > 1 else ''}"
@@ -82,7 +82,7 @@ def entered_again(facts: RunFacts) -> bool:
 
 def describe(link: Link) -> str:
     """Return the figures of the links, in a line."""
-    latency = format_time(link.latency_s).replace("us", "µs")
+    latency = time_text(link.latency_s)
     return (
         f"{rate(link.rank)} each way, both directions at once ({rate(link.one_way)} one way); a node "
         f"{rate(link.node)}; {latency}; addition {rate(link.addition)}"

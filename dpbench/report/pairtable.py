@@ -11,7 +11,7 @@ from dpbench.report.columns import NOTHING
 from dpbench.report.console import spell
 from dpbench.report.table import NAME_WIDTH, head, sized_table, uncropped
 from dpbench.results.pairs import Pair, Verdict
-from dpbench.units import format_time
+from dpbench.units import time_text
 
 COLOURS = {
     Verdict.SLOWER: "red",
@@ -33,7 +33,7 @@ class Column(NamedTuple):
 
 def time(seconds: float) -> str:
     """Return a time, as the tables of a run show it."""
-    return format_time(seconds).replace("us", "µs")
+    return time_text(seconds)
 
 
 def ratio(value: float) -> str:

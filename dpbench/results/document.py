@@ -101,7 +101,8 @@ def raw_of(row: Row, raw: Raw) -> dict[str, Any]:
     """Return the raw times of a case, with what tells which case it is, and how much slower it began."""
     times = {"first_s": raw.first, "warmups_s": raw.warmups, "samples_s": raw.samples}
     cold = raw.cold_s / row.time_median_s if raw.cold_s and row.time_median_s else None
-    return {**case_of(row), "first_over_median": cold, **{name: each.figures() for name, each in times.items()}}
+    known = {"first_over_median": cold, "exchanges_per_sample": raw.stream}
+    return {**case_of(row), **known, **{name: each.figures() for name, each in times.items()}}
 
 
 def listed(texts: list[str]) -> str:

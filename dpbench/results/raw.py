@@ -25,6 +25,7 @@ class Raw:
     first: Times  #: of the exchange that was checked before anything else: it may be cold
     warmups: Times
     samples: Times
+    stream: int = 1  #: exchanges that make one sample
 
     @property
     def cold_s(self) -> float | None:

@@ -28,6 +28,7 @@ class Strategy(ABC):
 
     name: ClassVar[str]
     summary: ClassVar[str]  #: one line for `dpbench list`
+    ordered: ClassVar[bool] = False  #: whether it matters who comes after whom, as in a ring
 
     def roles(self, ranks: int, servers: int | None = None, dedicated: bool = False) -> Roles:
         """Return the roles of `ranks` ranks; `servers` and `dedicated` are ignored where they mean nothing.

@@ -12,6 +12,7 @@ class Ring(Scheduled):
 
     name = "ring"
     summary = "ring all-reduce: reduce-scatter, then all-gather, N-1 steps each between neighbours"
+    ordered = True
 
     def pieces(self, roles: Roles) -> int:
         """Return the number of chunks: one for each rank."""

@@ -3,8 +3,9 @@
 import pytest
 from test_report import row
 
-from dpbench.errors import Exit
-from dpbench.measure.ending import exit_code, why_doubtful
+from dpbench.errors import DpbenchError, Exit, PlatformError, ReaderLeft, Stopped
+from dpbench.measure.agree import SaidByRoot
+from dpbench.measure.ending import exit_code, unhidden, why_doubtful
 
 ROWS = {
     "ok": row("ring", 1e-3),
@@ -47,3 +48,20 @@ def test_a_sentence_says_why(qualities: str, found: str) -> None:
     rows = [ROWS[name] for name in qualities.split()]
     assert why_doubtful(rows) == f"--strict: {found}: exit code 5"
     assert Exit.DOUBTFUL == 5
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (PlatformError("--csv: disk full"), 1),
+        (ReaderLeft(), 1),
+        (SaidByRoot(3), 1),
+        (Stopped(15), 143),
+        (SaidByRoot(143), 143),  # a rank outside of the part that was stopped
+    ],
+)
+def test_lost_output_hides_no_wrong_result_and_a_signal_stays_one_on_every_rank(error: DpbenchError, code: int) -> None:
+    error.agreed = True
+    before = error.code
+    assert unhidden(error, [ROWS["ok"]]).code == before
+    assert unhidden(error, [ROWS["ok"], ROWS["invalid"]]).code == code

@@ -91,6 +91,7 @@ def test_a_document_holds_facts_links_rows_and_raw_times() -> None:
             "device": "cpu",
             "bytes": 4096,
             "first_over_median": pytest.approx(0.9),
+            "exchanges_per_sample": 1,
             "first_s": {"by_rank": [[9e-6], [8e-6]]},
             "warmups_s": {"by_rank": [[], []]},
             "samples_s": {"by_rank": [[1e-6, 2.5e-7], [3e-6, 4e-6]]},

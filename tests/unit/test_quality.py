@@ -95,7 +95,7 @@ def test_a_clean_run_of_64_kib_and_more_has_no_warning(noise: str, nbytes: int) 
 
 
 def test_every_code_is_provoked_by_a_test_of_its_own() -> None:
-    provoked = {"W01", "W02", "W03", "W04", "W05", "W06", "W07", "W08", "W09", "W13", "W14", "W16", "W17"}
+    provoked = {"W01", "W02", "W03", "W04", "W05", "W06", "W07", "W08", "W09", "W13", "W14", "W16", "W17", "W18"}
     assert list(CHECKS) == sorted(provoked)
 
 
@@ -124,6 +124,16 @@ def test_w02_hardly_more_than_an_exchange_of_nothing() -> None:
 def test_w03_ranks_that_share_cores() -> None:
     facts = replace(CLEAN, crowded="4 ranks on n1, cores for 2")
     assert found(case(noisy(1, 50)), facts)["W03"].cause == "4 ranks on n1, cores for 2"
+
+
+def test_w18_a_ring_that_comes_back_to_nodes() -> None:
+    rows = case(noisy(1, 50))
+    ring = replace(rows, plan=replace(rows.plan, roles=Roles(4, range(4), ring=(0, 1, 2, 3))))
+    for crossings, codes in ((2, []), (4, ["W18"])):
+        facts = replace(CLEAN, hosts=("a", "b"), crossings=crossings)
+        assert list(found(ring, facts)) == codes
+        assert found(rows, facts) == {}  # whatever takes no order
+    assert found(ring, facts)["W18"].cause == "the ring crosses nodes in 4 hops, where 2 would do"
 
 
 def test_w04_ranks_that_share_a_gpu_but_only_in_rows_of_it() -> None:

@@ -26,6 +26,10 @@ def test_a_sample_has_20_exchanges_or_what_a_tenth_of_the_time_holds(seconds: fl
     assert stream_of(seconds, max_time=2.0) == stream
 
 
+def test_a_sample_lasts_a_second_at_most_however_long_the_time() -> None:
+    assert stream_of(0.1, max_time=1000.0) == 10
+
+
 def test_exchanges_follow_each_other_as_often_as_was_said() -> None:
     done: list[int] = []
     back_to_back(lambda: done.append(len(done)), 3)
