@@ -33,13 +33,14 @@ test-system: .venv/dev.installed .venv-mpich/dev.installed ## run the tests that
 	  $$venv/bin/python -m pytest $(BESIDE) tests/cluster tests/standin $(ARGS) && \
 	  $$venv/bin/python -m pytest tests/lab $(ARGS) || exit 1; done
 
-perf: .venv/dev.installed .venv-mpich/dev.installed .venv-gloo/installed ## compare speeds with their targets, 30 quiet minutes, on Linux
+perf: .venv/dev.installed .venv-mpich/dev.installed .venv-gloo/installed ## compare speeds with their targets, 40 quiet minutes, on Linux
 	failed=0; \
 	.venv/bin/python tests/performance/engine.py $(ARGS) || failed=1; \
 	.venv-mpich/bin/python tests/performance/engine.py $(ARGS) || failed=1; \
 	for venv in .venv .venv-mpich; do $$venv/bin/python tests/performance/bare.py || failed=1; done; \
 	.venv-mpich/bin/python tests/performance/network.py $(foreach venv,.venv-mpich .venv .venv-gloo,$(CURDIR)/$(venv)/bin/python) \
 	  || failed=1; \
+	.venv-mpich/bin/python tests/performance/scaling.py || failed=1; \
 	exit $$failed
 
 lint: .venv/dev.installed ## check style and types

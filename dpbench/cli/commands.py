@@ -1,21 +1,38 @@
 """The command `dpbench`: the group of all commands, and which of them is meant when none is named."""
 
+from importlib import import_module
+
 import click
 
 from dpbench import __version__
-from dpbench.cli.compare import compare
-from dpbench.cli.env import env
-from dpbench.cli.lab import lab
-from dpbench.cli.listing import list_strategies
-from dpbench.cli.run import run
-from dpbench.cli.show import show
 from dpbench.cli.speak import help_option, printing_option, say
-from dpbench.cli.step import step
 from dpbench.environment import launched
+
+COMMANDS = {
+    "run": ("run", "run"),
+    "step": ("step", "step"),
+    "lab": ("lab", "lab"),
+    "list": ("listing", "list_strategies"),
+    "show": ("show", "show"),
+    "compare": ("compare", "compare"),
+    "env": ("env", "env"),
+}  #: by name the module and what it is called there: a rank, of which there may be thousands, loads its own only
 
 
 class DefaultsToRun(click.Group):
     """A group in which options without a command mean `run`, and so does nothing at all under a launcher."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands, in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, loaded now; None where there is none of this name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, name = COMMANDS[cmd_name]
+        command: click.Command = getattr(import_module(f"dpbench.cli.{module}"), name)
+        return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Insert `run` where it is meant; a person who types the bare name at a terminal gets the help."""
@@ -42,15 +59,6 @@ program = DefaultsToRun(
         help_option(),
         printing_option(["--version"], lambda _: f"dpbench {__version__}", "Show the version."),
     ],
-    commands={
-        "run": run,
-        "step": step,
-        "lab": lab,
-        "list": list_strategies,
-        "show": show,
-        "compare": compare,
-        "env": env,
-    },
     add_help_option=False,
     options_metavar="",
     subcommand_metavar="[COMMAND] [OPTIONS]",

@@ -49,19 +49,19 @@ def start(slow: Iterable[tuple[int, float]], words: Sequence[str], **given: Any)
 
 def program(words: Sequence[str], ranks: int) -> list[str]:
     """Return the program that `words` mean: dpbench on all ranks, another dpbench command, or any other program."""
-    from dpbench.cli.commands import program as dpbench
+    from dpbench.cli.commands import COMMANDS
     from dpbench.lab.launching import environment
 
     first, *rest = words or ["run"]
     me = [sys.executable, "-m", "dpbench"]
     if first in MEASURE:
         return [*me, first, "--ranks", str(ranks), *rest]
-    if first in TEXTS or first in dpbench.commands:
+    if first in TEXTS or first in COMMANDS:
         return [*me, first, *rest]
     if first.startswith("-"):
         return [*me, "run", "--ranks", str(ranks), first, *rest]
     if not shutil.which(first, path=environment(os.environ)["PATH"]):
-        commands = ", ".join(dpbench.commands)
+        commands = ", ".join(COMMANDS)
         raise UsageError(f"{first!r} is neither a dpbench command ({commands}) nor a program on PATH")
     return [first, *rest]
 

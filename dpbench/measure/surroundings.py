@@ -6,7 +6,6 @@ Nothing here starts a process: a child of a process that runs MPI is not safe on
 import os
 import platform
 from collections.abc import Iterable, Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +43,8 @@ def packages() -> dict[str, str | None]:
 
 def first_version(names: Iterable[str]) -> str | None:
     """Return the version of the first of the packages that is installed."""
+    from importlib.metadata import PackageNotFoundError, version  # only some ranks need it, and it takes its time
+
     for name in names:
         try:
             return version(name)

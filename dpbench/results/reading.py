@@ -65,7 +65,10 @@ def text_of(path: str) -> str:
 
 def opened(path: str) -> IO[bytes]:
     """Open a file to read it; a pipe that nobody writes to is waited for, but not for ever."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except ValueError as error:  # a zero byte
+        raise Damaged(f"names no file: {error}") from error
     file = open(descriptor, "rb")  # noqa: SIM115 - the caller closes it
     if stat.S_ISFIFO(os.fstat(descriptor).st_mode) and not written(descriptor):
         file.close()

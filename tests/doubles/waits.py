@@ -12,7 +12,7 @@ import dpbench
 ROOT = Path(dpbench.__file__).parent
 NAMES = {"ready", "wait", "synchronize", "_completed"}  #: what is called to wait, or handed on to be called
 PACKAGES = ("engine", "devices", "measure")
-OTHERS = {"watchdog", "signals", "planted"}  #: modules that wait for threads only
+OTHERS = {"bell", "watchdog", "signals", "planted"}  #: modules that wait for threads only
 
 Site = tuple[int, int]
 

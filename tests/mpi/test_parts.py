@@ -51,3 +51,20 @@ def test_a_rank_that_fails_while_others_sleep_ends_them() -> None:
     assert time.time() - float(planted) < 10
     assert done.returncode == 4
     assert "dpbench: rank 2 on a: ring 4 KiB on 2 ranks, iteration 3: KeyError: 'planted'" in done.stderr
+
+
+def test_a_wrong_sum_among_some_ranks_is_every_ranks_exit_code_and_spoils_no_other_row() -> None:
+    done = job("-s", "ps,ring", "--placement", "packed", "--csv", "-", faults=f"{DEALT_OUT},corrupt@2:ring:3")
+    assert done.returncode == 1
+    assert {(row["strategy"], row["ranks"], row["quality"]) for row in rows_of(done.stdout)} == {
+        *(("ps", ranks, "warn") for ranks in "24"),
+        *(("ring", ranks, "invalid") for ranks in "24"),
+    }
+
+
+def test_a_signal_among_some_ranks_marks_what_is_missing_of_all() -> None:
+    done = job("-s", "ring", "--placement", "packed", "--csv", "-", faults=f"{DEALT_OUT},kill@2:ring:3=15")
+    assert done.returncode == 143
+    assert [(row["ranks"], row["bytes"], row["reason"]) for row in rows_of(done.stdout)] == [
+        (ranks, size, "stopped by SIGTERM") for ranks in "24" for size in ("4096", "65536")
+    ]

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
-from dpbench.cli.commands import program
+from dpbench.cli.lab import lab
 from dpbench.cli.lab import program as meant
 from dpbench.errors import PlatformError, UsageError
 from dpbench.lab import support
@@ -89,7 +89,7 @@ def test_a_link_has_a_possible_rate(rate: float, slow: float) -> None:
 
 
 def given(*typed: str) -> dict[str, object]:
-    return program.commands["lab"].make_context("lab", list(typed)).params
+    return lab.make_context("lab", list(typed)).params
 
 
 @pytest.mark.parametrize("number", ["0", "65", "x", "-1", "1.5"])
