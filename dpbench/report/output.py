@@ -20,6 +20,7 @@ from dpbench.results.journal import Journal
 from dpbench.results.jsonfile import open_json
 from dpbench.results.keeper import Keeper
 from dpbench.results.phases import Breakdown, all_rows
+from dpbench.units import now
 
 
 class Report:
@@ -130,7 +131,7 @@ class Report:
         errors = [self.kept.close(), self.journal.close(after)]
         self.show(growth([each.row for each in self.parts]) if self.scales else ())
         if not self.quiet and self.facts:
-            self.show((*footer(self.facts, self.parts), *legend(self.parts)))
+            self.show((f"finished\t{now()}", "", *footer(self.facts, self.parts), *legend(self.parts)))
         return next(filter(None, [*errors, self.broken]), None)
 
     @property
