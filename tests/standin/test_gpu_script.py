@@ -12,7 +12,7 @@ from standin.driver import AWARE, ROOT, cuda_ucx, environment
 
 from dpbench.dtypes import DTYPES
 from dpbench.engine.library import bound_library
-from dpbench.strategies.registry import strategies
+from dpbench.measure.options import Options
 
 GPU = ROOT / "tests" / "gpu"
 SIZES = (4, 64 * 1024)
@@ -46,7 +46,7 @@ def test_the_script_measures_everything_without_and_with_cuda_ipc(tmp_path: Path
     assert job.returncode == 0, job.stdout + (tmp_path / "log.txt").read_text()
     assert [line["exit_code"] for line in rows(tmp_path / "jobs.csv")] == ["0"] * 4
     cases = [(size, "float32") for size in SIZES] + [(TYPE_SIZE, dtype) for dtype in DTYPES]
-    expected = {(*case, device, name) for case in cases for device in ("cuda", "cuda-staged") for name in strategies()}
+    expected = {(*case, device, name) for case in cases for device in ("cuda", "cuda-staged") for name in Options.strategies}
     tables = sorted(tmp_path.glob("*-*.csv"))
     assert [path.stem.partition("-")[2] for path in tables] == ["cuda_copy", "cuda_ipc"]
     for table in map(rows, tables):
