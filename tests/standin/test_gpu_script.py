@@ -46,7 +46,8 @@ def test_the_script_measures_everything_without_and_with_cuda_ipc(tmp_path: Path
     assert job.returncode == 0, job.stdout + (tmp_path / "log.txt").read_text()
     assert [line["exit_code"] for line in rows(tmp_path / "jobs.csv")] == ["0"] * 4
     cases = [(size, "float32") for size in SIZES] + [(TYPE_SIZE, dtype) for dtype in DTYPES]
-    expected = {(*case, device, name) for case in cases for device in ("cuda", "cuda-staged") for name in Options.strategies}
+    devices, names = ("cuda", "cuda-staged"), Options.strategies
+    expected = {(*case, device, name) for case in cases for device in devices for name in names}
     tables = sorted(tmp_path.glob("*-*.csv"))
     assert [path.stem.partition("-")[2] for path in tables] == ["cuda_copy", "cuda_ipc"]
     for table in map(rows, tables):
