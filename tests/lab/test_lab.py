@@ -169,10 +169,15 @@ def test_a_signal_ends_the_lab_in_order(number: signal.Signals, code: int, to_th
         assert lab.processes() == {}
 
 
+def is_rank(line: str) -> bool:
+    return line.startswith(f"{sys.executable} -m dpbench run -s")
+
+
 def test_a_rank_killed_in_the_middle_of_a_run_ends_it() -> None:
     with running("run", "-s", "ring", "--sizes", "1M", "-n", "100000") as lab:
-        ranks = lab.find(lambda line: line.startswith(f"{sys.executable} -m dpbench run -s"), 3)
-        time.sleep(2)
+        lab.find(is_rank, 3)
+        time.sleep(2)  # what watches their start has ended by then
+        ranks = lab.find(is_rank, 3)
         os.kill(ranks[1], signal.SIGKILL)
         lab.assert_gone()
         assert lab.job.returncode != 0
