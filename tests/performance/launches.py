@@ -1,7 +1,8 @@
 """Whether `dpbench compare` calls launches of the same different, and finds a delay of 10 % that is planted in one.
 
-`python tests/performance/launches.py [COMPARISONS [LAUNCHES]]`, on a quiet machine: 2 ranks in shared memory. The two
-sides take turns, launch by launch, so that a machine that drifts does so for both. Prints how often the same was called
+`python tests/performance/launches.py [COMPARISONS [LAUNCHES [lab]]]`, on a quiet machine: 2 ranks in shared memory, or
+on 2 emulated nodes, where the links make launches alike. The two sides take turns, launch by launch, so that a machine
+that drifts does so for both. Prints how often the same was called
 different, all rows together with LAUNCHES a side and each row alone with 4, and how often a delay of the ring was found
 and another row blamed. A comparison takes some ten seconds.
 """
@@ -21,13 +22,16 @@ from dpbench.results.pairs import Side, Verdict
 from dpbench.results.ranksum import p_value
 from dpbench.results.reading import read
 
-SIZE, ITERS, DELAYED, SHARE = "256K", "100", "ring", 0.10
+LAB = "lab" in sys.argv
+ON = ["lab", "--nodes", "2", "--rate", "200mbit", "--", "run"] if LAB else ["run", "--ranks", "2"]
+HOW = "--sizes 1M -n 10 -w 1 --calibrate 0" if LAB else "--sizes 256K -n 100"
+DELAYED, SHARE = "ring", 0.10
 CHANGED = {Verdict.SLOWER, Verdict.FASTER}
 
 
 def launch(path: Path, late: float = 0) -> None:
     """Append the rows of one launch to a CSV; one strategy is `late` seconds late in it, for hooks take time too."""
-    typed = f"run --ranks 2 -s ps,sharded-ps,ring,mpi --sizes {SIZE} -n {ITERS} -q --csv {path} --append".split()
+    typed = [*ON, *f"-s ps,sharded-ps,ring,mpi {HOW} -q --csv {path} --append".split()]
     env = os.environ | {VARIABLE: f"slow@1:{DELAYED}:1={late:.9f}"}
     command = [sys.executable, "-m", "dpbench", *typed]
     job = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
