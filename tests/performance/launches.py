@@ -3,8 +3,10 @@
 `python tests/performance/launches.py [COMPARISONS [LAUNCHES [lab]]]`, on a quiet machine: 2 ranks in shared memory, or
 on 2 emulated nodes, where the links make launches alike. The two sides take turns, launch by launch, so that a machine
 that drifts does so for both. A link makes good for what it was kept waiting, up to the 5 ms of its bucket: sizes must
-be large enough for that to be little. Prints how often the same was called different, all rows together with LAUNCHES a side and each row alone with 4, and how often a delay of the ring was found
-and another row blamed. A comparison takes some ten seconds.
+be large enough for that to be little.
+
+Prints how often the same was called different, all rows together with LAUNCHES a side and each row alone with 4, and
+how often a delay of the ring was found and another row blamed. A comparison takes some ten seconds, in a lab minutes.
 """
 
 import csv
