@@ -11,7 +11,7 @@ from dpbench.report.columns import NOTHING
 from dpbench.report.console import spell
 from dpbench.report.table import NAME_WIDTH, head, sized_table, uncropped
 from dpbench.results.pairs import Pair, Verdict
-from dpbench.units import time_text
+from dpbench.units import time_text as time
 
 COLOURS = {
     Verdict.SLOWER: "red",
@@ -29,11 +29,6 @@ class Column(NamedTuple):
     unit: str
     width: int
     cell: Callable[[Pair], str]
-
-
-def time(seconds: float) -> str:
-    """Return a time, as the tables of a run show it."""
-    return time_text(seconds)
 
 
 def ratio(value: float) -> str:
