@@ -4,9 +4,11 @@ The process of the tests never loads MPI: an MPI program cannot start another on
 """
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Iterator, Mapping
@@ -97,12 +99,17 @@ def end_all(session: int, mark: str) -> None:
             os.killpg(session, signal.SIGKILL)
         return
     deadline = time.monotonic() + 10
+    ended = {session}
     while left := list(survivors(session, mark)):
         assert time.monotonic() < deadline, f"processes {left} cannot be killed"
         for pid in left:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        ended.update(left)
         time.sleep(0.01)
+    # A killed launcher of Open MPI leaves its folder, and no later one with its process id could start.
+    for pid in ended:
+        shutil.rmtree(Path(tempfile.gettempdir(), f"ompi.{pid}"), ignore_errors=True)
 
 
 def survivors(session: int, mark: str) -> Iterator[int]:

@@ -1,5 +1,6 @@
 """The tests' own launcher: a test that hangs leaves nothing behind."""
 
+import tempfile
 import uuid
 from pathlib import Path
 
@@ -27,6 +28,15 @@ def test_no_rank_outlives_a_job_that_takes_too_long(tmp_path: Path) -> None:
         mpirun(3, "-c", HANG, str(tmp_path), env={"HANG": mark}, timeout=4)
     assert len(list(tmp_path.iterdir())) == 3
     assert list(survivors(-1, f"HANG={mark}")) == []
+
+
+def test_a_killed_launcher_leaves_no_folder_that_would_stop_the_next_of_its_process_id(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(TimedOut):
+        mpirun(2, "-c", "import time; time.sleep(60)", env={"TMPDIR": str(tmp_path)}, timeout=3)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_ranks_belong_to_one_world() -> None:
