@@ -11,8 +11,14 @@ import pytest
 # Open MPI spends a second of every start on asking libfabric for networks that a test's ranks do not use.
 os.environ.setdefault("OMPI_MCA_btl", "^ofi")
 
-# Of each of these one test at a time. Those of the README and the faults, which wait a lot, may meet the others.
-IN_TURN = ("tests/mpi/test_readme.py", "tests/mpi", "tests/faults", "tests/cluster", "tests/standin", "tests/lab")
+# Of each of these one test at a time, beside others. Ranks that wait use a core each: those of two jobs would crawl.
+IN_TURN = {
+    "tests/mpi": "ranks",
+    "tests/faults": "ranks",
+    "tests/cluster": "cluster",
+    "tests/standin": "cluster",
+    "tests/lab": "lab",
+}
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -22,6 +28,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class InTurn(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return next((place for place in IN_TURN if nodeid.startswith(place)), nodeid)
+            return next((turn for place, turn in IN_TURN.items() if nodeid.startswith(place)), nodeid)
 
     return InTurn(config, log)

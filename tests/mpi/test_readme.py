@@ -73,7 +73,8 @@ def sh(script: str, cwd: Path, environ: dict[str, str]) -> Finished:
 
 @pytest.mark.parametrize("block", COMMANDS, ids=range(len(COMMANDS)))
 def test_the_commands_run(block: str, shell: dict[str, str], tmp_path: Path) -> None:
-    job = sh(block, tmp_path, shell)
+    quick = block.replace("4MB", "64K") if "minutes" in block else block
+    job = sh(quick, tmp_path, shell)
     assert job.returncode == 0, job.stderr
     ends = re.compile(r"fastest$|^busiest ", re.MULTILINE)  # of a table, of a drawing
     assert len(ends.findall(job.stdout + job.stderr)) >= len(block.splitlines())

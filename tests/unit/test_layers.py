@@ -1,6 +1,7 @@
 """Imports go one way, and what needs no MPI loads none."""
 
 import ast
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -85,3 +86,11 @@ def test_the_process_of_the_tests_never_loads_mpi() -> None:
     modules += ["dpbench.report.output"]
     code = f"import importlib, sys; [importlib.import_module(m) for m in {modules}]; print('mpi4py.MPI' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+@pytest.mark.parametrize(("given", "kept"), [({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")])
+def test_numpy_starts_no_thread_per_core_unless_told_to(given: dict[str, str], kept: str) -> None:
+    code = "import os; from dpbench.cli import main; main(['list']); print(os.environ['OPENBLAS_NUM_THREADS'])"
+    environ = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"} | given
+    job = subprocess.run([sys.executable, "-c", code], env=environ, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert job.stdout.splitlines()[-1] == kept
