@@ -31,7 +31,7 @@ def main(args: Sequence[str] | None = None) -> int:
     arrives here is a fault of dpbench: its traceback is shown, and the code is that of a rank that failed.
     """
     hold_closed()
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # else numpy starts a thread per core, in every rank, for nothing
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # else numpy starts a thread per core, in each rank
     arguments = list(sys.argv[1:] if args is None else args)
     if hooks.hooks():
         hooks.shift_clock(environment.rank_hint(), environment.size_hint())

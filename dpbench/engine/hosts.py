@@ -38,20 +38,6 @@ def same_node(leaders: list[int], hosts: list[str]) -> list[int]:
     return merged
 
 
-def crowd(cores: Sequence[set[int]]) -> tuple[list[int], set[int]] | None:
-    """Return which ranks of a machine, by the `cores` that each may use, are more than these cores; None if none are.
-
-    Of several such groups, the one with the fewest cores for its ranks.
-    """
-    found = []
-    for some in {frozenset(each) for each in cores} | {frozenset().union(*cores)}:
-        ranks = [rank for rank, each in enumerate(cores) if each <= some]
-        if len(ranks) > len(some):
-            found.append((len(some) / len(ranks), sorted(some), ranks))
-    _, shared, ranks = min(found, default=(0, [], []))
-    return (ranks, set(shared)) if ranks else None
-
-
 def allowed_cores() -> set[int]:
     """Return the cores that this process may run on, by number."""
     if hasattr(os, "sched_getaffinity"):
@@ -59,10 +45,11 @@ def allowed_cores() -> set[int]:
     return set(range(os.cpu_count() or 1))
 
 
-def with_own_core(allowed: Sequence[set[int]]) -> int:
-    """Return how many ranks of one machine can have a core for themselves, each from those that it is allowed.
+def crowd(allowed: Sequence[set[int]]) -> tuple[list[int], set[int]]:
+    """Return which ranks of a machine cannot each have a core, and the cores, too few, that those are confined to.
 
-    A maximum matching, by augmenting paths: ranks bound to overlapping cores may have to share some while others idle.
+    Both are empty if every rank can have one for itself of the cores that it is `allowed`. From a maximum matching, by
+    augmenting paths: too few are those that a rank without a core can reach (Dulmage and Mendelsohn, 1958).
     """
     users: dict[int, int] = {}
 
@@ -78,4 +65,9 @@ def with_own_core(allowed: Sequence[set[int]]) -> int:
                 return True
         return False
 
-    return sum(place(rank, set()) for rank in range(len(allowed)))
+    scarce: set[int] = set()
+    for rank in range(len(allowed)):
+        tried: set[int] = set()
+        if not place(rank, tried):
+            scarce |= tried
+    return [rank for rank, cores in enumerate(allowed) if cores <= scarce], scarce

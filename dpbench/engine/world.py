@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpbench.engine.hosts import allowed_cores, host_identity, host_name, machine_identity, same_node, with_own_core
+from dpbench.engine.hosts import allowed_cores, crowd, host_identity, host_name, machine_identity, same_node
 from dpbench.engine.mpi import BINDING, MPI, library, start
 from dpbench.engine.where import Where
 from dpbench.hooks import hooks
@@ -128,8 +128,9 @@ class World:
         here = self.comm.Split(machines.index(machines[self.rank]))
         cores = here.allgather(allowed_cores())
         here.Free()
-        alone = with_own_core(cores)
-        return f"{len(cores)} ranks on {host_name()}, cores for {alone}" if alone < len(cores) else ""
+        ranks, scarce = crowd(cores)
+        alone = len(cores) - len(ranks) + len(scarce)
+        return f"{len(cores)} ranks on {host_name()}, cores for {alone}" if ranks else ""
 
     def host(self, rank: int) -> str:
         """Return the name of the host that a rank runs on."""

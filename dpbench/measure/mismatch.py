@@ -35,9 +35,9 @@ def about_confined(seats: Sequence[Seat]) -> Iterator[Finding]:
         machines.setdefault(seat.machine, []).append(rank)
     found = []
     for ranks in machines.values():
-        crowded = crowd([seats[rank].cores for rank in ranks])
-        if crowded and len(crowded[1]) < seats[ranks[0]].all_cores:
-            found.append(([ranks[index] for index in crowded[0]], crowded[1]))
+        crowded, cores = crowd([seats[rank].cores for rank in ranks])
+        if crowded and len(cores) < seats[ranks[0]].all_cores:
+            found.append(([ranks[index] for index in crowded], cores))
     if found:
         ranks, cores = found[0]
         seat = seats[ranks[0]]

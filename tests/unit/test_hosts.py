@@ -1,6 +1,10 @@
-import pytest
+from itertools import chain, combinations
 
-from dpbench.engine.hosts import allowed_cores, crowd, host_identity, same_node, with_own_core
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as drawn
+
+from dpbench.engine.hosts import allowed_cores, crowd, host_identity, same_node
 
 
 @pytest.mark.parametrize(
@@ -42,21 +46,32 @@ def test_this_process_may_use_some_core() -> None:
     ],
 )
 def test_ranks_that_can_have_a_core_of_their_own_are_counted(allowed: list[set[int]], alone: int) -> None:
-    assert with_own_core(allowed) == alone
+    ranks, cores = crowd(allowed)
+    assert len(allowed) - len(ranks) + len(cores) == alone
 
 
 @pytest.mark.parametrize(
     ("cores", "crowded"),
     [
-        ([{0}, {1}, {2, 3}], None),
-        ([{0, 1}] * 2, None),
+        ([{0}, {1}, {2, 3}], ([], set())),
+        ([{0, 1}] * 2, ([], set())),
         ([{0}] * 3, ([0, 1, 2], {0})),
         ([{0, 1}] * 3, ([0, 1, 2], {0, 1})),
         ([{0, 1}, {1}, {1, 2, 3}, {1}], ([1, 3], {1})),  # others have cores to spare
         ([{0}, {1}, {0, 1}], ([0, 1, 2], {0, 1})),
+        ([{0}, {0}, {1}, {1}, {2}], ([0, 1, 2, 3], {0, 1})),
     ],
 )
 def test_ranks_that_are_more_than_their_cores_are_found(
-    cores: list[set[int]], crowded: tuple[list[int], set[int]] | None
+    cores: list[set[int]], crowded: tuple[list[int], set[int]]
 ) -> None:
     assert crowd(cores) == crowded
+
+
+@given(drawn.lists(drawn.sets(drawn.integers(0, 4), min_size=1), max_size=6))
+@settings(max_examples=200, deadline=None)
+def test_no_other_ranks_lack_more_cores(allowed: list[set[int]]) -> None:
+    ranks, cores = crowd(allowed)
+    assert set().union(*(allowed[rank] for rank in ranks)) == cores
+    groups = chain.from_iterable(combinations(allowed, size) for size in range(len(allowed) + 1))
+    assert len(ranks) - len(cores) == max(len(group) - len(set().union(*group)) for group in groups)

@@ -92,5 +92,5 @@ def test_the_process_of_the_tests_never_loads_mpi() -> None:
 def test_numpy_starts_no_thread_per_core_unless_told_to(given: dict[str, str], kept: str) -> None:
     code = "import os; from dpbench.cli import main; main(['list']); print(os.environ['OPENBLAS_NUM_THREADS'])"
     environ = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"} | given
-    job = subprocess.run([sys.executable, "-c", code], env=environ, cwd=ROOT, capture_output=True, text=True, check=True)
+    job = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
     assert job.stdout.splitlines()[-1] == kept
