@@ -30,8 +30,7 @@ test-system: .venv/dev.installed .venv-mpich/dev.installed ## run the tests that
 	.venv/bin/python -m pip install --quiet libucx-cu13
 	.venv-mpich/bin/python -m pip install --quiet libucx-cu13
 	for venv in .venv .venv-mpich; do \
-	  $$venv/bin/python -m pytest $(BESIDE) tests/cluster tests/standin $(ARGS) && \
-	  $$venv/bin/python -m pytest tests/lab $(ARGS) || exit 1; done
+	  $$venv/bin/python -m pytest $(BESIDE) $(SYSTEM) $(ARGS) || exit 1; done
 
 perf: .venv/dev.installed .venv-mpich/dev.installed .venv-gloo/installed ## compare speeds with their targets, 40 quiet minutes, on Linux
 	failed=0; \

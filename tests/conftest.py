@@ -14,9 +14,9 @@ os.environ.setdefault("OMPI_MCA_btl", "^ofi")
 # Of each of these one test at a time, beside others. Ranks that wait use a core each: those of two jobs would crawl.
 IN_TURN = {
     "tests/mpi": "ranks",
-    "tests/faults": "ranks",
+    "tests/faults": "faults",  # they wait a lot
     "tests/cluster": "cluster",
-    "tests/standin": "cluster",
+    "tests/standin": "standin",
     "tests/lab": "lab",
 }
 
