@@ -63,7 +63,7 @@ def test_the_gate_decides_the_exit_code_and_without_a_baseline_it_is_said_how_to
     (remedy,) = re.findall("if this run is to be one: (cp .*); else set BASELINE$", job.output, re.MULTILINE)
     subprocess.run(["bash", "-c", remedy], cwd=desk.folder, check=True)
     text = (desk.folder / "baseline.csv").read_text()
-    (desk.folder / "of yore.csv").write_text(multiplied(text, 0.001))
+    (desk.folder / "of yore.csv").write_text(multiplied(text, 1e-6))
     job = desk.run(*size, **values, BASELINE="of yore.csv")
     assert (job.state, job.code) == ("FAILED", 1), job.output
     assert "slower" in job.output
