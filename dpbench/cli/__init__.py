@@ -43,7 +43,10 @@ def main(args: Sequence[str] | None = None) -> int:
         return _mistake(error, arguments)
     except (KeyboardInterrupt, click.Abort):
         return _left(INTERRUPTED)
-    except Exception:
+    except Exception as fault:
+        if isinstance(fault, ModuleNotFoundError) and (package := str(fault.name).partition(".")[0]) != "dpbench":
+            advice = f"install dpbench, or pip install {package}"
+            return _left(_failed(f"the Python package {package} is missing: {advice}", Exit.ENVIRONMENT))
         _tell(traceback.print_exc)
         return _left(Exit.FAILED)
 

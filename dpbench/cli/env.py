@@ -46,6 +46,7 @@ def tell(library: dict[str, str | None], as_json: bool) -> None:
 
 env = click.Command(
     "env",
+    short_help="Print what a run would find, and what is wrong.",
     help="Print what a run would find here, and what is wrong with it: Python and packages, the MPI library and its "
     "launcher, cores, memory, GPUs, network devices, variables. For bug reports, and for job scripts: it does not "
     "start MPI, so dpbench run may follow in the same job. Exit code 3: there is no MPI library that can be loaded.",

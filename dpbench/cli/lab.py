@@ -88,6 +88,7 @@ OPTIONS: list[click.Parameter] = [
 
 lab = click.Command(
     "lab",
+    short_help="Lay out a cluster on this machine; run in it.",
     help="Lay out a cluster on this Linux machine, run a command in it, and leave nothing behind: nodes with a "
     "network and a host name of their own, each on a link of a chosen rate to a switch."
     "\n\n\b\n"

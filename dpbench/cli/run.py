@@ -32,7 +32,8 @@ class TopicCommand(click.Command):
 
     def __init__(self, name: str, topics: Topics, about: str) -> None:
         params: list[click.Parameter] = [option for options in topics.values() for option in options]
-        super().__init__(name, help=about, callback=measure, params=params, add_help_option=False)
+        short = about.partition("\n")[0].partition(":")[0].rstrip(".") + "."
+        super().__init__(name, help=about, short_help=short, callback=measure, params=params, add_help_option=False)
         self.topics = topics
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -111,7 +112,8 @@ def options_from(typed: Sequence[str], *, textbook: bool, slices: int | str | No
         notes = (*notes, described(training))
     streams = given["cadence"] == STREAMING
     if streams and given["phases"]:
-        raise UsageError("--cadence streaming has no phases: the next exchange begins while one ends; take barrier")
+        who = "a training step" if training else "--phases"
+        raise UsageError(f"{who} tells of phases, and --cadence streaming has none: exchanges overlap; take barrier")
     names = [name for names in given.pop("strategies") for name in names]
     usual = STREAMED if streams else Options.strategies
     return Options(

@@ -1,5 +1,7 @@
 """How a failing rank is told: the place, the reason, the exit code; and the faults that tests plant."""
 
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -110,3 +112,11 @@ def test_a_fault_is_for_its_rank(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_only_tests_plant_faults() -> None:
     package = Path(hooks.__file__).parent
     assert [path.name for path in package.rglob("*.py") if hooks.VARIABLE in path.read_text()] == ["hooks.py"]
+
+
+@pytest.mark.parametrize("command", [["show", "ring"], ["env"]])
+def test_a_python_package_that_is_missing_is_named(command: list[str]) -> None:
+    code = f"import sys; sys.modules['rich'] = None; from dpbench.cli import main; sys.exit(main({command}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    said = "dpbench: the Python package rich is missing: install dpbench, or pip install rich\n"
+    assert (done.returncode, done.stderr) == (3, said)
