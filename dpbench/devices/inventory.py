@@ -19,7 +19,7 @@ class Obstacle(NamedTuple):
 def missing_for_cuda() -> Obstacle | None:
     """Return what stands between this process and a GPU; None if nothing does."""
     if importlib.util.find_spec("cupy") is None:
-        return Obstacle("CuPy is not installed", "pip install 'dpbench[cuda12]' or, with CUDA 13, 'dpbench[cuda13]'")
+        return Obstacle("CuPy is not installed", "pip install cupy-cuda12x or, with CUDA 13, cupy-cuda13x")
     try:
         runtime = importlib.import_module("cupy").cuda.runtime
     except Exception as error:  # its own checks of libraries and versions raise many kinds

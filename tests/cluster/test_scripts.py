@@ -69,6 +69,14 @@ def test_the_gate_decides_the_exit_code_and_without_a_baseline_it_is_said_how_to
     assert "slower" in job.output
 
 
+def test_a_baseline_that_cannot_be_read_is_told_before_anything_is_measured(desk):
+    (desk.folder / "baseline.csv").write_text("schema,run_id\n2,1\n")
+    job = desk.run(*ONE_NODE, script("regress"), SIZES="64K")
+    assert (job.state, job.code) == ("FAILED", 3), job.output
+    assert "dpbench: baseline.csv: lacks columns" in job.output
+    assert not (desk.of(job.number) / "rows.csv").exists()
+
+
 def multiplied(text, factor):
     """Return the rows with all times multiplied."""
     header, *lines = [line.split(",") for line in text.splitlines()]

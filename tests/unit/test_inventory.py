@@ -43,7 +43,7 @@ def test_without_cupy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     obstacle = missing_for_cuda()
     assert obstacle is not None
     assert obstacle.fact == "CuPy is not installed"
-    assert "pip install 'dpbench[cuda12]'" in obstacle.remedy
+    assert "pip install cupy-cuda12x" in obstacle.remedy
 
 
 def test_no_driver_is_said_to_be_none_not_too_old(cupy: Any) -> None:
