@@ -7,6 +7,7 @@ from textwrap import wrap
 from dpbench.report.columns import TABLE
 from dpbench.report.console import TAB, WIDTH
 from dpbench.report.header import count
+from dpbench.report.peaks import peaks
 from dpbench.results.doubt import Doubt
 from dpbench.results.facts import RunFacts
 from dpbench.results.phases import Breakdown
@@ -20,6 +21,7 @@ def footer(facts: RunFacts, parts: Sequence[Breakdown]) -> Iterator[str]:
     """Yield the lines below the tables, for `Screen.print`."""
     rows = [each.row for each in parts]
     shown = [column for column in TABLE if any(column.when(row) for row in rows)]
+    yield from peaks(rows)
     yield from warnings(parts)
     yield from (f"{column.head}\t{column.meaning}" for column in shown)
     if facts.ranks == 1:

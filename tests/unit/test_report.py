@@ -19,6 +19,7 @@ from dpbench.report.columns import fastest, interval
 from dpbench.report.console import Screen, columns, out
 from dpbench.report.footer import footer
 from dpbench.report.header import group, header
+from dpbench.report.peaks import peaks
 from dpbench.report.progress import progress
 from dpbench.report.table import SizeTable
 from dpbench.results.doubt import Doubt
@@ -150,9 +151,20 @@ def test_the_footer_explains_each_column_and_names_the_rows_of_each_warning() ->
     assert printed(*footer(FACTS, PARTS)) == ENDS
 
 
-def test_nothing_is_said_about_several_sizes_together() -> None:
-    sizes = [Breakdown(row=row("ring", 1e-5, bytes=2**power)) for power in range(3, 30)]
-    assert printed(*footer(FACTS, sizes)) == printed(*footer(FACTS, sizes[:1]))
+def test_of_several_sizes_the_best_of_each_strategy_is_told_and_no_mean() -> None:
+    sizes = [row(name, 1e-5, bytes=2**power) for power in (12, 20, 16) for name in ("ps", "ring")]
+    sizes += [row("mpi", quality="skipped", bytes=2**20), row("ps", 5e-4, bytes=2**26)]
+    best, nothing, *rest = printed(*footer(FACTS, [Breakdown(row=each) for each in sizes])).splitlines()
+    assert best == "peaks     busbw, GB/s: ps 201 at 64 MiB, ring 157 at 1 MiB"
+    assert nothing == ""
+    alone = printed(*footer(FACTS, [Breakdown(row=each) for each in sizes[:2]])).splitlines()
+    assert rest == alone  # one size has no best
+
+
+def test_the_best_is_told_by_device_and_not_across_numbers_of_ranks() -> None:
+    rows = [row("ring", 1e-5, bytes=2**power, device=device) for power in (3, 8) for device in ("cpu", "cuda")]
+    assert next(peaks(rows)) == "peaks\tbusbw, GB/s: ring on cpu 0.0384 at 256 B, ring on cuda 0.0384 at 256 B"
+    assert list(peaks([*rows, row("ring", 1e-5, ranks=2)])) == []
 
 
 def test_a_code_is_told_once_with_the_figures_of_its_worst_row() -> None:
@@ -481,6 +493,7 @@ from test_report import FACTS, PARTS, ROWS
 from dpbench.report.console import out
 from dpbench.report.footer import footer
 from dpbench.report.header import header
+from dpbench.report.peaks import peaks
 from dpbench.report.table import SizeTable
 for each in (*header(FACTS), SizeTable(ROWS), *footer(FACTS, PARTS)):
     out().print(each)

@@ -1,0 +1,26 @@
+"""The best bandwidth of each strategy and the size that had it: a mean over sizes would mean nothing."""
+
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
+
+from dpbench.report.console import TAB, WIDTH
+from dpbench.results.record import Row
+from dpbench.units import format_size
+
+
+def peaks(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield the lines, for `Screen.print`: of several sizes on as many ranks, those whose result is right."""
+    rows = [row for row in rows if row.busbw_GB_per_s]
+    if len({row.bytes for row in rows}) < 2 or len({row.ranks for row in rows}) > 1:
+        return
+    best: dict[tuple[str, str], Row] = {}
+    for row in sorted(rows, key=lambda row: row.busbw_GB_per_s or 0.0):
+        best[row.strategy, row.device] = row
+    several = len({row.device for row in rows}) > 1
+    told = []
+    for strategy, device in dict.fromkeys((row.strategy, row.device) for row in rows):
+        row = best[strategy, device]
+        name = f"{strategy} on {device}" if several else strategy
+        told.append(f"{name} {row.busbw_GB_per_s:.3g} at {format_size(row.bytes)}")
+    first, *more = wrap(f"busbw, GB/s: {', '.join(told)}", WIDTH - TAB)
+    yield from (f"peaks\t{first}", *(f"\t{line}" for line in more), "")
