@@ -1,11 +1,14 @@
 """The best bandwidth of each strategy and the size that had it: a mean over sizes would mean nothing."""
 
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from textwrap import wrap
 
 from dpbench.report.console import TAB, WIDTH
 from dpbench.results.record import Row
 from dpbench.units import format_size
+
+UNBROKEN = "\N{NO-BREAK SPACE}"
 
 
 def peaks(rows: Sequence[Row]) -> Iterator[str]:
@@ -21,6 +24,8 @@ def peaks(rows: Sequence[Row]) -> Iterator[str]:
     for strategy, device in dict.fromkeys((row.strategy, row.device) for row in rows):
         row = best[strategy, device]
         name = f"{strategy} on {device}" if several else strategy
-        told.append(f"{name} {row.busbw_GB_per_s:.3g} at {format_size(row.bytes)}")
-    first, *more = wrap(f"busbw, GB/s: {', '.join(told)}", WIDTH - TAB)
-    yield from (f"peaks\t{first}", *(f"\t{line}" for line in more), "")
+        rate = f"{row.busbw_GB_per_s:#.3g}".rstrip(".")
+        told.append(f"{name} {rate} at {format_size(row.bytes)}".replace(" ", UNBROKEN))
+    lines = wrap(f"busbw, GB/s: {', '.join(told)}", WIDTH - TAB)
+    yield from (f"{head}\t{line.replace(UNBROKEN, ' ')}" for head, line in zip_longest(["peaks"], lines, fillvalue=""))
+    yield ""

@@ -167,6 +167,13 @@ def test_the_best_is_told_by_device_and_not_across_numbers_of_ranks() -> None:
     assert list(peaks([*rows, row("ring", 1e-5, ranks=2)])) == []
 
 
+def test_lines_of_the_best_break_between_strategies() -> None:
+    rows = [row(f"strategy{n}", 4.096e-6, bytes=4096 * size) for size in (1, 2) for n in range(4)]
+    first, second, _ = peaks(rows)
+    assert first == "peaks\tbusbw, GB/s: strategy0 3.00 at 8 KiB, strategy1 3.00 at 8 KiB,"
+    assert second == "\tstrategy2 3.00 at 8 KiB, strategy3 3.00 at 8 KiB"
+
+
 def test_a_code_is_told_once_with_the_figures_of_its_worst_row() -> None:
     causes = [("ps", 1.1), ("sharded-ps", 3.0), ("ring", 2.0), ("mpi", 2.5)]
     parts = [Breakdown(row=row(name), doubts=(Doubt("W02", f"{x} s", "do", x),)) for name, x in causes]
