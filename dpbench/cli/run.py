@@ -12,10 +12,12 @@ import click
 from dpbench import environment
 from dpbench.cli.files import has_files, require_one_use_of_each_file
 from dpbench.cli.options import TOPICS, Topics
-from dpbench.cli.streams import outlive_readers
+from dpbench.cli.streams import keep_stdout, outlive_readers
 from dpbench.cli.sweep import Sweep
 from dpbench.errors import UsageError
 from dpbench.measure.options import Options, Training, check_training
+from dpbench.results.csvfile import require_stdout
+from dpbench.results.outfile import STDOUT
 from dpbench.results.record import STREAMING
 from dpbench.units import format_time
 
@@ -54,10 +56,15 @@ def measure(context: click.Context, /, ranks: int | None, **given: Any) -> int:
     if ranks:
         from dpbench.engine.library import become_ranks
 
+        for option, path in (("--csv", options.csv), ("--json", options.json)):
+            if path == STDOUT:
+                require_stdout(option)  # the ranks will have one, the launcher's
         if has_files(options.csv, options.json):
             outlive_readers()  # they shall be complete
         program = [sys.executable, "-m", "dpbench", *without_ranks(str(context.info_name), typed)]
         become_ranks(ranks, program, **{TYPED: options.command})
+    if STDOUT in (options.csv, options.json):
+        keep_stdout()
     if not environment.launched():
         from dpbench.engine.library import bound_library
 

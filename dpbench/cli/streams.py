@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import stat
+import sys
 from typing import NoReturn
 
 
@@ -17,6 +18,16 @@ def hold_closed() -> None:
             os.fstat(descriptor)
         except OSError:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+
+
+def keep_stdout() -> None:
+    """Keep stdout for Python alone: what libraries print there, as UCX its log, goes to stderr and not between rows."""
+    if sys.stdout is None or sys.stdout.fileno() != 1:
+        return
+    sys.stdout.flush()
+    own = os.dup(1)
+    os.dup2(2, 1)
+    sys.stdout = open(own, "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors)  # noqa: SIM115 - to the end
 
 
 def outlive_readers() -> None:

@@ -171,8 +171,13 @@ def open_csv(path: str, force: bool = False, append: bool = False) -> CsvFile:
 
 def unbuffered_stdout(option: str) -> IO[bytes]:
     """Return stdout without what Python would keep back, and write again at its end."""
-    if sys.stdout is None:  # the shell's >&-
-        raise PlatformError(f"{option} -: stdout is closed; name a file instead")
+    require_stdout(option)
     sys.stdout.flush()
     os.set_blocking(sys.stdout.fileno(), True)  # a program before us may have left it otherwise
     return open(sys.stdout.fileno(), "wb", buffering=0, closefd=False)
+
+
+def require_stdout(option: str) -> None:
+    """Raise PlatformError if there is no stdout that results could go to."""
+    if sys.stdout is None:  # the shell's >&-
+        raise PlatformError(f"{option} -: stdout is closed; name a file instead")

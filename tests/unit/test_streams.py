@@ -46,3 +46,17 @@ def test_a_slow_reader_of_a_pipe_that_does_not_wait_gets_everything() -> None:
             got += len(data)
     os.close(reader)
     assert got == 2**20
+
+
+def test_what_a_library_prints_does_not_come_between_the_rows() -> None:
+    library = "os.write(1, b'a log'); print('a row', flush=True)"
+    words = [sys.executable, "-c", f"from dpbench.cli.streams import keep_stdout; import os; keep_stdout(); {library}"]
+    job = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (job.returncode, job.stdout, job.stderr) == (0, "a row\n", "a log")
+
+
+@pytest.mark.parametrize("option", ["--csv", "--json"])
+def test_a_closed_stdout_is_told_before_ranks_are_started(option: str) -> None:
+    words = [sys.executable, "-m", "dpbench", "--ranks", "2", "--sizes", "8", option, "-"]
+    job = subprocess.run(["bash", "-c", '"$@" >&-', "bash", *words], stderr=subprocess.PIPE, text=True, check=False)
+    assert (job.returncode, job.stderr) == (3, f"dpbench: {option} -: stdout is closed; name a file instead\n")
