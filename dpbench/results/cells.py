@@ -27,15 +27,18 @@ class Damaged(Exception):
 def observation(record: Record, whole: Identity | None, facts: Mapping[str, str]) -> Observation:
     """Return what a row says; `whole` is of the row that it is a phase of, if it is one, `facts` are of its run.
 
-    Raises Damaged if a cell is missing or malformed.
+    Raises Damaged if a cell is missing or malformed, or the interval does not lie around the median.
     """
+    low, median, high = (real(record, name) for name in ("time_ci_low_s", "time_median_s", "time_ci_high_s"))
+    if low is not None and median is not None and high is not None and not low <= median <= high:
+        raise Damaged(f"the interval from {low:g} to {high:g} s does not hold its median, {median:g} s")
     return Observation(
         identity=identity(record, whole),
         run_id=given(record, "run_id"),
         quality=given(record, "quality"),
-        median=real(record, "time_median_s"),
-        ci_low=real(record, "time_ci_low_s"),
-        ci_high=real(record, "time_ci_high_s"),
+        median=median,
+        ci_low=low,
+        ci_high=high,
         reason=text(record, "reason"),
         resolved={name: text(record, name) for name in RESOLVED} | dict(facts),
     )

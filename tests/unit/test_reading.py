@@ -367,3 +367,10 @@ def test_the_fuzz_meets_every_exit_code(tmp_path: Path) -> None:
     assert cli.main(["compare", good, str(tmp_path)]) == Exit.ENVIRONMENT
     assert cli.main(["compare", good, empty]) == Exit.NOTHING_COMPARABLE
     assert isinstance(read(good), ResultFile)
+
+
+@pytest.mark.parametrize("ends", [{"time_ci_low_s": 5.0}, {"time_ci_high_s": 1e-9}])
+def test_an_interval_that_does_not_hold_its_median_is_damage(saved: Saved, ends: dict[str, float]) -> None:
+    message = refusal(saved(csv_text([row("ps", 1e-3, **ends)])))
+    assert message.startswith(": is damaged: row 1: the interval from ")
+    assert message.endswith(" does not hold its median, 0.001 s")
