@@ -40,6 +40,8 @@ def read(path: str) -> ResultFile:
         raise PlatformError(f"{path}: {damage}") from damage
     if not observations:
         notes.append("holds no rows")
+    if document.get("complete") is False:
+        notes.append("is not complete: its run goes on, was stopped or has failed; rows may be missing")
     if not {str(record.get("schema") or SCHEMA) for record in (document, *records)} <= KNOWN:
         notes.append("written by another version of dpbench: only the columns known here are read")
     return ResultFile(path=path, observations=observations, notes=tuple(f"{printable(path)}: {note}" for note in notes))

@@ -374,3 +374,12 @@ def test_an_interval_that_does_not_hold_its_median_is_damage(saved: Saved, ends:
     message = refusal(saved(csv_text([row("ps", 1e-3, **ends)])))
     assert message.startswith(": is damaged: row 1: the interval from ")
     assert message.endswith(" does not hold its median, 0.001 s")
+
+
+def test_a_document_of_a_run_that_did_not_end_is_told_of(tmp_path: Path) -> None:
+    silent = read(json_file(tmp_path / "b", ROWS, complete=True)).notes
+    told = read(json_file(tmp_path / "a", ROWS, complete=False)).notes
+    assert silent == ()
+    assert told == (
+        f"{tmp_path / 'a'}: is not complete: its run goes on, was stopped or has failed; rows may be missing",
+    )
