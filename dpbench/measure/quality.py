@@ -25,7 +25,7 @@ CHECKS: Mapping[str, Check] = {
     "W04": Check(causes.shared_gpu, "ranks take turns and no link is measured: give each rank a GPU of its own"),
     "W05": Check(causes.skewed, "times include waiting for late ranks: measure larger sizes, look for other load"),
     "W06": Check(causes.dependent, "take the wider interval; look for other load or changing clocks; raise --max-time"),
-    "W07": Check(causes.unconverged, "raise --iters or --max-time, whichever ended it; if that does not help, look for other load"),
+    "W07": Check(causes.unconverged, "raise --iters or --max-time, whichever ended it, or look for other load"),
     "W08": Check(causes.slowed, "let the GPUs cool down or raise their power limit, and repeat it"),
     "W09": Check(causes.misshapen, "no one number tells this: see the samples (--json); a slow start needs --warmup"),
     "W13": Check(causes.too_fast, "the links were measured too slow, so 'of limit' means nothing: repeat it"),
