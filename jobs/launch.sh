@@ -14,6 +14,7 @@ fail() {
 
 [[ -n ${SLURM_JOB_ID:-}${local_job:-} ]] || fail "this is no Slurm job; submit the script with sbatch, or run local.sh"
 
+[[ -f $jobs/site.sh ]] || fail "no site.sh in '$jobs': copy it there from a fresh clone of dpbench, and edit it"
 # shellcheck source=jobs/site.sh
 . "$jobs/site.sh"
 set -euo pipefail # not before: modules and environments rarely bear it

@@ -27,7 +27,8 @@ def footer(facts: RunFacts, parts: Sequence[Breakdown]) -> Iterator[str]:
     if facts.ranks == 1:
         yield "One rank sends nothing: rates are n/a. Use more: --ranks N, or mpirun -n N."
     elif any(row.scope == "host-memory" for row in rows):
-        yield "One node: its ranks share memory, which is not a network: no claim about one."
+        where = "One node: its" if all(row.nodes == 1 for row in rows) else "Rows on one node: their"
+        yield f"{where} ranks share memory, which is not a network: no claim about one."
 
 
 def warnings(parts: Sequence[Breakdown]) -> Iterator[str]:

@@ -84,6 +84,15 @@ def test_a_rank_that_is_told_to_end_may_finish_what_it_does(tmp_path):
     assert (tmp_path / "failed").read_text() == "5\n"
 
 
+def test_without_site_sh_nothing_is_run_or_written(tmp_path):
+    shutil.copytree(JOBS, tmp_path / "the jobs", ignore=shutil.ignore_patterns("site.sh"))
+    command = ["bash", str(tmp_path / "the jobs" / "local.sh")]
+    job = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (job.returncode, job.stdout) == (3, "")
+    assert job.stderr.startswith(f"dpbench job: no site.sh in '{tmp_path / 'the jobs'}': copy it there")
+    assert not (tmp_path / "results").exists()
+
+
 def test_the_readme_names_every_variable_that_the_scripts_read():
     code = "\n".join(path.read_text() for path in SHELL)
     read = set(re.findall(r"\$\{?([A-Z][A-Z_]+)", code))

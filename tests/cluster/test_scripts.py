@@ -77,6 +77,14 @@ def test_a_baseline_that_cannot_be_read_is_told_before_anything_is_measured(desk
     assert not (desk.of(job.number) / "rows.csv").exists()
 
 
+def test_a_folder_is_no_baseline_and_nothing_is_measured(desk):
+    (desk.folder / "baseline.csv").mkdir()
+    job = desk.run(*ONE_NODE, script("regress"), SIZES="64K")
+    assert (job.state, job.code) == ("FAILED", 3), job.output
+    assert "dpbench: baseline.csv: cannot be read" in job.output
+    assert not (desk.of(job.number) / "rows.csv").exists()
+
+
 def multiplied(text, factor):
     """Return the rows with all times multiplied."""
     header, *lines = [line.split(",") for line in text.splitlines()]
