@@ -12,7 +12,11 @@ fail() {
   exit 3
 }
 
+# Until the measurement, which has a trap of its own.
+[[ -n ${local_job:-} ]] || trap 'echo "dpbench job: stopped before anything was measured; does it have too little time (-t)?" >&2; exit 138' USR1
+
 [[ -n ${SLURM_JOB_ID:-}${local_job:-} ]] || fail "this is no Slurm job; submit the script with sbatch, or run local.sh"
+[[ -n ${SLURM_NTASKS:-}${local_job:-} ]] || fail "Slurm gives no number of ranks; ask for some with --ntasks-per-node"
 
 [[ -f $jobs/site.sh ]] || fail "no site.sh in '$jobs': copy it there from a fresh clone of dpbench, and edit it"
 # shellcheck source=jobs/site.sh
@@ -37,10 +41,18 @@ if [[ -z ${LAUNCHER:-} ]]; then
   [[ -n ${SRUN_MPI:-} ]] || ! command -v mpirun >/dev/null || LAUNCHER=mpirun
 fi
 
+# Print the words of a value, which commas or blanks part, with commas.
+list() {
+  local words IFS=' ,'
+  read -ra words <<<"$1"
+  IFS=,
+  echo "${words[*]}"
+}
+
 measure() {
   local options=(--csv "$results/rows.csv" --json "$results/rows.json")
-  [[ -z ${SIZES:-} ]] || options+=(--sizes "${SIZES// /,}")
-  [[ -z ${STRATEGIES:-} ]] || options+=(--strategy "${STRATEGIES// /,}")
+  [[ -z ${SIZES:-} ]] || options+=(--sizes "$(list "$SIZES")")
+  [[ -z ${STRATEGIES:-} ]] || options+=(--strategy "$(list "$STRATEGIES")")
   [[ -z ${DTYPE:-} ]] || options+=(--dtype "$DTYPE")
   echo "$(date -u +%FT%TZ) results in $results"
   launch "${dpbench[@]}" run "${options[@]}" "$@"

@@ -89,7 +89,8 @@ class RankCounts(Value):
         for item in text.split(","):
             typed = item.strip()
             if not (typed.isascii() and typed.isdigit() and len(typed) < 10 and int(typed) >= 2):
-                raise UsageError(f"{item!r} is not allowed: {self.POWERS}, or numbers of ranks from 2 on, as 2,4,8")
+                allowed = f"numbers of ranks from 2 on, as 2,4,8, or {self.POWERS} alone"
+                raise UsageError(f"{item!r} is not allowed: {allowed}")
             counts.append(int(typed))
         twice = next((count for count in counts if counts.count(count) > 1), None)
         if twice is not None:

@@ -59,8 +59,8 @@ def check_servers(servers: int | None, dedicated: bool, ranks: int) -> None:
     if most < 1:
         raise UsageError("--dedicated-servers needs at least 2 ranks, one to serve and one to work; start more")
     if (servers or 0) > most:
-        others = f", one less than the {ranks} ranks because they do not work" if dedicated else " as there are ranks"
-        raise UsageError(f"--servers {servers} is too many: at most {most}{others}")
+        others = ", one of which has to work" if dedicated else ""
+        raise UsageError(f"--servers {servers} is too many: at most {most} where {ranks} ranks take part{others}")
 
 
 def most_runs(options: Options) -> int:

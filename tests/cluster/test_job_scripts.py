@@ -1,13 +1,17 @@
 """What can be said of the job scripts without submitting them."""
 
+import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from slurm import INSTALL
+from submitting import own_jobs
 
 JOBS = Path(__file__).parents[2] / "jobs"
 README = (JOBS / "README.md").read_text()
@@ -91,6 +95,46 @@ def test_without_site_sh_nothing_is_run_or_written(tmp_path):
     assert (job.returncode, job.stdout) == (3, "")
     assert job.stderr.startswith(f"dpbench job: no site.sh in '{tmp_path / 'the jobs'}': copy it there")
     assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize("typed", ["4K,1M", "4K 1M", "4K, 1M", " 4K  1M "])
+def test_values_have_commas_or_blanks_or_both_between_them(tmp_path, typed):
+    jobs = own_jobs(tmp_path / "jobs", 'printf "<%s>" "$@"')
+    env = os.environ | {"SIZES": typed, "STRATEGIES": "ring, ps", "DPBENCH_VENV": sys.prefix}
+    command = ["bash", f"{jobs}/local.sh"]
+    job = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "<--sizes><4K,1M><--strategy><ring,ps>" in job.stdout
+
+
+def as_job(jobs, *without):
+    """Return an environment in which a script believes to be a job of Slurm."""
+    slurm = {"SLURM_JOB_ID": "1", "SLURM_JOB_NAME": "job", "SLURM_NTASKS": "2", "SLURM_JOB_NODELIST": "n[1-2]"}
+    own = {"DPBENCH_JOBS": jobs, "DPBENCH_VENV": sys.prefix}
+    return {name: value for name, value in (os.environ | slurm | own).items() if name not in without}
+
+
+def test_without_a_number_of_ranks_nothing_is_run(tmp_path):
+    jobs = own_jobs(tmp_path / "jobs", "exit 0")
+    command, env = ["bash", f"{jobs}/smoke.sbatch"], as_job(jobs, "SLURM_NTASKS")
+    job = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (job.returncode, job.stderr.split(";")[0]) == (3, "dpbench job: Slurm gives no number of ranks")
+
+
+def test_a_warning_that_comes_before_the_measurement_is_told(tmp_path):
+    jobs = own_jobs(tmp_path / "jobs", "exit 0", site="echo here; sleep 0.5")
+    with subprocess.Popen(
+        ["bash", f"{jobs}/smoke.sbatch"],
+        env=as_job(jobs),
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as job:
+        assert job.stdout.readline() == "here\n"
+        job.send_signal(signal.SIGUSR1)
+        out, err = job.communicate(timeout=20)
+    assert (job.returncode, out) == (138, "")
+    assert err.startswith("dpbench job: stopped before anything was measured;")
 
 
 def test_the_readme_names_every_variable_that_the_scripts_read():
