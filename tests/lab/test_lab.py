@@ -7,11 +7,12 @@ import subprocess
 import sys
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from labs import LAB, PATIENCE_S, ROOT, SLEEP, VICTIMS, links_and_namespaces, running
-from launcher import Finished, run
+from launcher import Finished, TimedOut, run
 
 SMALL = ["run", "-s", "ring,ps", "--sizes", "256K", "-n", "3", "-w", "1"]
 
@@ -109,11 +110,17 @@ def test_a_link_keeps_its_rate_in_both_directions(slow: int) -> None:
 
 
 def test_two_labs_run_side_by_side() -> None:
-    command = [*LAB, "--nodes", "3", "--", "sh", "-c", "sleep 1; mpiexec -n 3 hostname"]
-    labs = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) for _ in range(2)]
-    for each in labs:
-        names, _ = each.communicate(timeout=60)
-        assert (each.returncode, sorted(names.split())) == (0, ["n1", "n2", "n3"])
+    words = ["--nodes", "3", "--", "sh", "-c", "sleep 1; mpiexec -n 3 hostname"]
+
+    def one(_: int) -> Finished:
+        try:
+            return lab(*words)
+        except TimedOut:  # Open MPI's launcher was seen to wait on, on a busy machine, after all had been printed
+            return lab(*words)
+
+    with ThreadPoolExecutor(2) as pool:
+        for job in pool.map(one, range(2)):
+            assert (job.returncode, sorted(job.stdout.split())) == (0, ["n1", "n2", "n3"])
 
 
 def test_what_programs_leave_in_temporary_folders_vanishes_with_the_lab() -> None:
