@@ -7,7 +7,7 @@ from textwrap import wrap
 from dpbench.report.columns import TABLE
 from dpbench.report.console import TAB, WIDTH
 from dpbench.report.header import count
-from dpbench.report.peaks import peaks
+from dpbench.report.peaks import UNBROKEN, peaks
 from dpbench.results.doubt import Doubt
 from dpbench.results.facts import RunFacts
 from dpbench.results.phases import Breakdown
@@ -21,7 +21,8 @@ def footer(facts: RunFacts, parts: Sequence[Breakdown]) -> Iterator[str]:
     """Yield the lines below the tables, for `Screen.print`."""
     rows = [each.row for each in parts]
     shown = [column for column in TABLE if any(column.when(row) for row in rows)]
-    yield from peaks(rows)
+    if best := peaks(rows):
+        yield from (*indented(best, "peaks"), "")
     yield from warnings(parts)
     yield from (f"{column.head}\t{column.meaning}" for column in shown)
     if facts.ranks == 1:
@@ -55,6 +56,8 @@ def name(row: Row, parts: Sequence[Breakdown]) -> str:
     return f"{row.strategy} {format_size(row.bytes)}" + (f" on {row.ranks} ranks" if differs else "")
 
 
-def indented(text: str) -> Iterator[str]:
-    """Yield the lines of a sentence."""
-    yield from (f"\t{line}" for line in wrap(text, WIDTH - TAB, break_on_hyphens=False))
+def indented(text: str, head: str = "") -> Iterator[str]:
+    """Yield the lines of a sentence, the first after its head; they break at blanks that may break."""
+    for line in wrap(text, WIDTH - TAB, break_on_hyphens=False):
+        yield f"{head}\t{line.replace(UNBROKEN, ' ')}"
+        head = ""

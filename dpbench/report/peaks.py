@@ -1,21 +1,18 @@
 """The best bandwidth of each strategy and the size that had it: a mean over sizes would mean nothing."""
 
-from collections.abc import Iterator, Sequence
-from itertools import zip_longest
-from textwrap import wrap
+from collections.abc import Sequence
 
-from dpbench.report.console import TAB, WIDTH
 from dpbench.results.record import Row
 from dpbench.units import format_size
 
 UNBROKEN = "\N{NO-BREAK SPACE}"
 
 
-def peaks(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the lines, for `Screen.print`: of several sizes on as many ranks, those whose result is right."""
+def peaks(rows: Sequence[Row]) -> str:
+    """Return the sentence, of several sizes on as many ranks whose result is right; else nothing."""
     rows = [row for row in rows if row.busbw_GB_per_s]
     if len({row.bytes for row in rows}) < 2 or len({row.ranks for row in rows}) > 1:
-        return
+        return ""
     best: dict[tuple[str, str], Row] = {}
     for row in sorted(rows, key=lambda row: row.busbw_GB_per_s or 0.0):
         best[row.strategy, row.device] = row
@@ -26,6 +23,4 @@ def peaks(rows: Sequence[Row]) -> Iterator[str]:
         name = f"{strategy} on {device}" if several else strategy
         rate = f"{row.busbw_GB_per_s:#.3g}".rstrip(".")
         told.append(f"{name} {rate} at {format_size(row.bytes)}".replace(" ", UNBROKEN))
-    lines = wrap(f"busbw, GB/s: {', '.join(told)}", WIDTH - TAB)
-    yield from (f"{head}\t{line.replace(UNBROKEN, ' ')}" for head, line in zip_longest(["peaks"], lines, fillvalue=""))
-    yield ""
+    return f"busbw, GB/s: {', '.join(told)}"

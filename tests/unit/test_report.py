@@ -163,15 +163,16 @@ def test_of_several_sizes_the_best_of_each_strategy_is_told_and_no_mean() -> Non
 
 def test_the_best_is_told_by_device_and_not_across_numbers_of_ranks() -> None:
     rows = [row("ring", 1e-5, bytes=2**power, device=device) for power in (3, 8) for device in ("cpu", "cuda")]
-    assert next(peaks(rows)) == "peaks\tbusbw, GB/s: ring on cpu 0.0384 at 256 B, ring on cuda 0.0384 at 256 B"
-    assert list(peaks([*rows, row("ring", 1e-5, ranks=2)])) == []
+    told = printed(*footer(FACTS, [Breakdown(row=each) for each in rows])).splitlines()
+    assert told[0] == "peaks     busbw, GB/s: ring on cpu 0.0384 at 256 B, ring on cuda 0.0384 at 256 B"
+    assert peaks([*rows, row("ring", 1e-5, ranks=2)]) == ""
 
 
 def test_lines_of_the_best_break_between_strategies() -> None:
     rows = [row(f"strategy{n}", 4.096e-6, bytes=4096 * size) for size in (1, 2) for n in range(4)]
-    first, second, _ = peaks(rows)
-    assert first == "peaks\tbusbw, GB/s: strategy0 3.00 at 8 KiB, strategy1 3.00 at 8 KiB,"
-    assert second == "\tstrategy2 3.00 at 8 KiB, strategy3 3.00 at 8 KiB"
+    first, second, *_ = printed(*footer(FACTS, [Breakdown(row=each) for each in rows])).splitlines()
+    assert first == "peaks     busbw, GB/s: strategy0 3.00 at 8 KiB, strategy1 3.00 at 8 KiB,"
+    assert second == "          strategy2 3.00 at 8 KiB, strategy3 3.00 at 8 KiB"
 
 
 def test_a_code_is_told_once_with_the_figures_of_its_worst_row() -> None:
@@ -501,7 +502,6 @@ from test_report import FACTS, PARTS, ROWS
 from dpbench.report.console import out
 from dpbench.report.footer import footer
 from dpbench.report.header import header
-from dpbench.report.peaks import peaks
 from dpbench.report.table import SizeTable
 for each in (*header(FACTS), SizeTable(ROWS), *footer(FACTS, PARTS)):
     out().print(each)

@@ -108,7 +108,7 @@ def test_numbers_of_ranks_are_read_in_any_order() -> None:
 def test_other_numbers_of_ranks_are_refused(text: str) -> None:
     message = refusal("--scaling", text)
     assert "--scaling" in message
-    assert "names 2 twice" in message or "numbers of ranks from 2 on, as 2,4,8" in message
+    assert "names 2 twice" in message or "numbers of ranks from 2 on, as 2,4,8, or pow2 alone" in message
 
 
 def test_a_placement_of_all_ranks_means_nothing() -> None:

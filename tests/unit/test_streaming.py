@@ -50,7 +50,7 @@ def test_the_call_in_place_is_skipped_for_its_second_exchange_would_sum_sums() -
 
 
 def test_phases_of_exchanges_that_overlap_are_refused() -> None:
-    with pytest.raises(UsageError, match="--cadence streaming has none"):
+    with pytest.raises(UsageError, match="--phases tells of phases, and --cadence streaming has none"):
         parsed("--cadence", "streaming", "--phases", "--sizes", "8")
 
 
