@@ -70,6 +70,11 @@ def limit(row: Row) -> str | None:
     return None if row.limit_fraction is None else f"{row.limit_fraction:.0%}"
 
 
+def name_of(row: Row, with_device: bool) -> str:
+    """Return what a strategy is called where there may be several devices."""
+    return row.strategy + (f" on {row.device}" if with_device else "")
+
+
 def device(row: Row) -> str:
     """Return where the gradients live."""
     return row.device

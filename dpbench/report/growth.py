@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from dpbench.report.columns import NOTHING, limit, time
+from dpbench.report.columns import NOTHING, limit, name_of, time
 from dpbench.results.record import WHOLE, Row
 from dpbench.units import format_size, time_text
 
@@ -39,7 +39,7 @@ def table(rows: Sequence[Row], bounded: bool) -> Iterator[str]:
         mine = [row for row in rows if (row.strategy, row.device) == (strategy, device)]
         timed = [row for row in mine if row.time_median_s] or mine
         first = next((row for row in timed if row.scope == mine[-1].scope), timed[0])
-        name = f"{strategy} on {device}" if several else strategy
+        name = name_of(first, several)
         for row in mine:
             yield style.format(name, *cells(row, first)).rstrip()
             name = ""

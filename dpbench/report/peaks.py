@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from dpbench.report.columns import name_of
 from dpbench.results.record import Row
 from dpbench.units import format_size
 
@@ -18,9 +19,8 @@ def peaks(rows: Sequence[Row]) -> str:
         best[row.strategy, row.device] = row
     several = len({row.device for row in rows}) > 1
     told = []
-    for strategy, device in dict.fromkeys((row.strategy, row.device) for row in rows):
-        row = best[strategy, device]
-        name = f"{strategy} on {device}" if several else strategy
+    for key in dict.fromkeys((row.strategy, row.device) for row in rows):
+        row = best[key]
         rate = f"{row.busbw_GB_per_s:#.3g}".rstrip(".")
-        told.append(f"{name} {rate} at {format_size(row.bytes)}".replace(" ", UNBROKEN))
+        told.append(f"{name_of(row, several)} {rate} at {format_size(row.bytes)}".replace(" ", UNBROKEN))
     return f"busbw, GB/s: {', '.join(told)}"

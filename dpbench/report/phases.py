@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from math import floor, log10
 
-from dpbench.report.columns import NOTHING
+from dpbench.report.columns import NOTHING, name_of
 from dpbench.results.phases import Breakdown, Phase, Port
 from dpbench.units import format_size, format_time
 
@@ -37,9 +37,9 @@ def phase_table(breakdowns: Sequence[Breakdown]) -> Iterator[str]:
     yield RULE_WITH_LINK if linked else RULE
     several = len({each.row.device for each in told}) > 1
     for each in told:
-        yield name_of(each, several)
+        yield name_of(each.row, several)
         yield from (phase_line(phase, each.link) for phase in each.phases)
-    overlapping = [name_of(each, several) for each in told if each.overlaps]
+    overlapping = [name_of(each.row, several) for each in told if each.overlaps]
     if overlapping:
         yield f"{', '.join(overlapping)}: several slices, so phases overlap: each from its first"
         yield "begin to its last end; they do not add up to the time."
@@ -59,11 +59,6 @@ def legend(breakdowns: Sequence[Breakdown]) -> Iterator[str]:
 def line(*cells: str) -> str:
     """Return a line of the table."""
     return LINE.format(*cells).rstrip()
-
-
-def name_of(breakdown: Breakdown, with_device: bool) -> str:
-    """Return what a strategy is called where there may be several devices."""
-    return breakdown.row.strategy + (f" on {breakdown.row.device}" if with_device else "")
 
 
 def phase_line(phase: Phase, link: float | None) -> str:
